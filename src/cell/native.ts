@@ -1,0 +1,289 @@
+/**
+ * The native addon of the cell (`native/addons/cell`), typed. Everything heavy runs in native threads: promises settle
+ * on the event loop, pixels never leave native memory.
+ */
+import { createRequire } from "node:module";
+import { addonPath } from "../base/paths.js";
+import { CellError } from "../base/errors.js";
+
+/** One frame on native memory. While the lease is held its slot is not reused: release it soon. */
+export interface FrameLease {
+  readonly camera: string;
+  /** Counts frames of this source since it started, gaps included: monotonic, unlike the 16-bit id on the wire. */
+  readonly sequence: number;
+  /** CLOCK_MONOTONIC seconds when the first byte of the frame can have been exposed, as well as the host knows. */
+  readonly hostTimestampS: number;
+  readonly deviceTimestampNs: bigint;
+  readonly width: number;
+  readonly height: number;
+  /** Row-major Mono8, `width * height` bytes; a view, not a copy; unusable after release. */
+  readonly pixels: Uint8Array;
+  release(): void;
+}
+
+export interface GrabberCounters {
+  readonly received: number;
+  readonly incomplete: number;
+  readonly gaps: number;
+  readonly underruns: number;
+  readonly leasesHeld: number;
+  readonly dropped: number;
+}
+
+export interface CameraOptions {
+  readonly name: string;
+  /** GenICam device: IP address or device id for Aravis. */
+  readonly address?: string;
+  /** Or a folder of image files, played in name order at `frameRate`. */
+  readonly folder?: string;
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: number;
+  readonly packetSize: number;
+  readonly ringSize: number;
+  readonly mode: "newest" | "bounded";
+}
+
+export interface CameraIdentity {
+  readonly vendor: string;
+  readonly model: string;
+  readonly serial: string;
+}
+
+export interface NativeCamera {
+  /** Opens and configures the device; one camera at a time in the whole process, with retries. */
+  open(): Promise<CameraIdentity>;
+  start(): Promise<void>;
+  /** The newest complete frame, or null when none has come since `afterSequence`. */
+  latest(afterSequence?: number): FrameLease | null;
+  /** The first frame whose exposure began after `afterS` (CLOCK_MONOTONIC s); rejects after `timeoutS`. */
+  next(afterS: number, timeoutS: number): Promise<FrameLease>;
+  /** Reads a GenICam feature in SI-free device units (µs for ExposureTimeAbs). */
+  getFeature(name: string): Promise<number>;
+  /** Checks bounds and increment, writes, reads back; resolves with the value the device holds. */
+  setFeature(name: string, value: number): Promise<number>;
+  featureBounds(name: string): Promise<{ readonly min: number; readonly max: number }>;
+  counters(): GrabberCounters;
+  /** Seconds since the last complete frame; Infinity before the first. */
+  silenceS(): number;
+  /** True once the device reported loss of control or the stream died; only close() and open() mend it. */
+  readonly lost: boolean;
+  close(): Promise<void>;
+}
+
+export interface Roi {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Grey levels 0…255. */
+export interface ImageMetrics {
+  readonly mean: number;
+  readonly p01: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly clippedLow: number;
+  readonly clippedHigh: number;
+  /** Noise-compensated sharpness figures over the region; see native/geometry. */
+  readonly brenner: number;
+  readonly tenengrad: number;
+}
+
+/** A needle in one frame. Pixels; the direction points from the shank to the tip. */
+export interface NeedleEstimate {
+  readonly found: boolean;
+  /** Why not, when not found. */
+  readonly reason: string;
+  readonly tipX: number;
+  readonly tipY: number;
+  readonly directionX: number;
+  readonly directionY: number;
+  /** Shank width in pixels, edge to edge. */
+  readonly widthPx: number;
+  /** Blur of the shank's edges near the tip: sigma of the edge spread, px. */
+  readonly edgeSigmaPx: number;
+  readonly tipSigmaPx: number;
+  readonly angleSigmaRad: number;
+  /** 0…1 */
+  readonly confidence: number;
+}
+
+export interface PatchMatch {
+  readonly found: boolean;
+  readonly x: number;
+  readonly y: number;
+  /** Normalised cross-correlation at the match, −1…1. */
+  readonly score: number;
+  /** Height of the best match over the best one elsewhere. */
+  readonly distinctness: number;
+}
+
+/** A grey-level template; its centre is the matched point. */
+export interface Patch {
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint8Array;
+}
+
+export interface RingEstimate {
+  readonly found: boolean;
+  readonly reason: string;
+  /** Centre of the ring's opening, px. */
+  readonly x: number;
+  readonly y: number;
+  readonly sigmaPx: number;
+  readonly edgeSigmaPx: number;
+  readonly confidence: number;
+}
+
+export interface SiteCandidate {
+  readonly x: number;
+  readonly y: number;
+  /** Distance to the nearest vessel-like structure, px. */
+  readonly vesselDistancePx: number;
+  /** Local texture, for tracking: higher is better. */
+  readonly texture: number;
+}
+
+export interface Geometry {
+  measureImage(frame: FrameLease, roi?: Roi): Promise<ImageMetrics>;
+  findNeedle(frame: FrameLease, options?: { readonly roi?: Roi }): Promise<NeedleEstimate>;
+  trackNeedle(frame: FrameLease, prior: NeedleEstimate): Promise<NeedleEstimate>;
+  /** Cuts a patch, warped by `affine` (row-major 2×2: patch offset → frame offset), bilinear. */
+  cutPatch(
+    frame: FrameLease,
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+    affine?: readonly [number, number, number, number],
+  ): Patch;
+  /** Sub-pixel normalised cross-correlation within `radius` px of (x, y), coarse to fine. */
+  matchPatch(frame: FrameLease, patch: Patch, x: number, y: number, radius: number): Promise<PatchMatch>;
+  findRing(
+    frame: FrameLease,
+    x: number,
+    y: number,
+    radius: number,
+    expected: RingModel,
+  ): Promise<RingEstimate>;
+  findSites(frame: FrameLease, roi: Roi): Promise<SiteCandidate[]>;
+  /** JPEG of the frame (quality 0…100), reduced by a whole factor; encoded in a native thread. */
+  encodeJpeg(frame: FrameLease, quality: number, reduce: number): Promise<Buffer>;
+  /** SHA-256 of the pixels, hex; hashed in a native thread. */
+  hashFrame(frame: FrameLease): Promise<string>;
+}
+
+/** How the loop appears in a view: half axes of the opening as 2-D image vectors, wire width, ribbon direction (px). */
+export interface RingModel {
+  readonly halfAxisA: readonly [number, number];
+  readonly halfAxisB: readonly [number, number];
+  readonly wirePx: number;
+  readonly ribbonDirection: readonly [number, number];
+  readonly ribbonWidthPx: number;
+}
+
+export interface ServoView {
+  readonly camera: NativeCamera;
+  readonly prior: NeedleEstimate;
+  readonly goalX: number;
+  readonly goalY: number;
+}
+
+export interface ServoAxis {
+  readonly axis: number;
+  /** Image motion per pulse in view 1 (u, v) and view 2 (u, v), px. */
+  readonly pxPerPulse: readonly [number, number, number, number];
+  readonly minPulses: number;
+  readonly maxPulses: number;
+  /** Final approach direction against lost motion: +1 or −1. */
+  readonly approach: 1 | -1;
+}
+
+export interface ServoOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly speedTable: number;
+  readonly views: readonly [ServoView, ServoView];
+  readonly axes: readonly ServoAxis[];
+  /** Accept when both views are nearer than this for `consecutive` looks. */
+  readonly tolerancePx: number;
+  readonly consecutive: number;
+  readonly maxIterations: number;
+  /** NOT_CONVERGED when the error has not shrunk by `shrinkFactor` within `shrinkSteps`. */
+  readonly shrinkFactor: number;
+  readonly shrinkSteps: number;
+  /** Largest commanded step of an axis per look. */
+  readonly maxStepPulses: number;
+  readonly approachPulses: number;
+  readonly timeoutS: number;
+}
+
+export interface ServoReport {
+  readonly status:
+    "converged" | "not_converged" | "needle_lost" | "stopped" | "link" | "envelope" | "timeout" | "frames";
+  readonly detail: string;
+  readonly iterations: number;
+  readonly errorPx: readonly [number, number];
+  readonly needles: readonly [NeedleEstimate, NeedleEstimate];
+  readonly positionsPulses: readonly number[];
+  /** Time from a frame's host timestamp to the stage command on the wire, median, s. */
+  readonly frameToCommandS: number;
+}
+
+export interface NativeServo {
+  /** Runs the alignment loop in its own thread; the stage link of these axes belongs to it until it settles. */
+  run(options: ServoOptions): Promise<ServoReport>;
+  /** Decelerates all axes at once and settles run() with "stopped"; safe at any time. */
+  stop(): void;
+}
+
+export interface HeartStatus {
+  readonly beats: number;
+  readonly lateBeats: number;
+  readonly guardianAlive: boolean;
+  readonly eventLoopAgeS: number;
+  readonly realtime: boolean;
+}
+
+/** The native heartbeat: beats to the guardian only while the event loop is alive. */
+export interface NativeHeart {
+  /** Starts beating every `periodS` on descriptor `fd`; silent when `touch()` is older than `limitS`. */
+  start(options: { readonly fd: number; readonly periodS: number; readonly limitS: number }): void;
+  /** The event loop is alive. */
+  touch(): void;
+  /** What the guardian must know when it takes over. */
+  setNeedle(inTissue: boolean, retractToMicrosteps: number): void;
+  status(): HeartStatus;
+  stop(): void;
+}
+
+export interface CellAddon {
+  readonly Camera: new (options: CameraOptions) => NativeCamera;
+  readonly geometry: Geometry;
+  readonly Servo: new () => NativeServo;
+  readonly Heart: new () => NativeHeart;
+  /** One datagram to NOTIFY_SOCKET (sd_notify); false when the variable is unset. */
+  notifySystemd(message: string): boolean;
+  fdatasync(fd: number): Promise<void>;
+}
+
+let loaded: CellAddon | undefined;
+
+/** @throws CellError INTERNAL with what to do when the native part was never built. */
+export function cellAddon(): CellAddon {
+  if (loaded === undefined) {
+    const file = addonPath("cell");
+    try {
+      loaded = createRequire(import.meta.url)(file) as CellAddon;
+    } catch (error) {
+      throw new CellError("INTERNAL", `the native addon cannot be loaded from ${file}`, {
+        cause: error,
+        remedy: "build it with `npm run build:native`",
+      });
+    }
+  }
+  return loaded;
+}
