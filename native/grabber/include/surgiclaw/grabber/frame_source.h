@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace surgiclaw::grabber {
+
+/// One Mono8 frame. The pixels are row-major, `stride` bytes from row to row, and live in the source's ring.
+struct FrameInfo {
+  uint64_t sequence = 0;           ///< counts from 1 since the source was made, gaps included; never wraps or falls
+  uint64_t deviceTimestampNs = 0;  ///< the device's own clock, as received
+  uint64_t hostMonotonicNs = 0;    ///< CLOCK_MONOTONIC before which no light of this frame was collected
+  int width = 0;
+  int height = 0;
+  int stride = 0;
+  const uint8_t* pixels = nullptr;
+};
+
+/// Holds one slot of a ring for as long as it lives: the pixels are valid until it is released or destroyed. Keep it
+/// short; a ring whose slots are all leased loses frames and counts underruns. May outlive its source.
+class FrameLease {
+ public:
+  /// Gives the slot back. Called once, from the thread that releases the lease.
+  using Release = std::function<void()>;
+
+  FrameLease() = default;
+  FrameLease(const FrameInfo& info, int slot, Release release)
+      : info_(info), slot_(slot), release_(std::move(release)) {}
+  FrameLease(const FrameLease&) = delete;
+  FrameLease& operator=(const FrameLease&) = delete;
+  FrameLease(FrameLease&& other) noexcept
+      : info_(std::exchange(other.info_, FrameInfo{})),
+        slot_(std::exchange(other.slot_, -1)),
+        release_(std::exchange(other.release_, nullptr)) {}
+  FrameLease& operator=(FrameLease&& other) noexcept {
+    if (this != &other) {
+      release();
+      info_ = std::exchange(other.info_, FrameInfo{});
+      slot_ = std::exchange(other.slot_, -1);
+      release_ = std::exchange(other.release_, nullptr);
+    }
+    return *this;
+  }
+  ~FrameLease() { release(); }
+
+  bool valid() const { return info_.pixels != nullptr; }
+  const FrameInfo& info() const { return info_; }
+  /// Index of the leased slot in the ring; −1 when empty.
+  int slot() const { return slot_; }
+  void release() {
+    info_ = FrameInfo{};
+    slot_ = -1;
+    if (const Release give = std::exchange(release_, nullptr)) give();
+  }
+
+ private:
+  FrameInfo info_{};
+  int slot_ = -1;
+  Release release_;
+};
+
+/// Frames held, lost and delivered since the source was made.
+struct Counters {
+  uint64_t received = 0;    ///< complete frames taken into the ring
+  uint64_t incomplete = 0;  ///< frames that came with missing packets or another error; never delivered
+  uint64_t gaps = 0;        ///< frame numbers that were skipped on the wire (numbers run 1…65535)
+  uint64_t underruns = 0;   ///< frames lost because no buffer was free when they came
+  uint64_t dropped = 0;     ///< complete frames overwritten in the ring before anyone asked
+  uint64_t leasesHeld = 0;
+};
+
+/// Where frames come from: a camera or a folder of images. All calls may come from any thread. A call that finds more
+/// leases held than the ring allows throws LeaseExhausted; the other failures are an empty lease.
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+  virtual const std::string& name() const = 0;
+  /// The newest complete frame, empty when its sequence is not above `afterSequence`. Never waits.
+  virtual FrameLease latest(uint64_t afterSequence) = 0;
+  /// The newest frame with a sequence above `afterSequence`; empty after `timeout`, or when the source was lost.
+  virtual FrameLease waitNewer(uint64_t afterSequence, std::chrono::nanoseconds timeout) = 0;
+  /// The first frame exposed wholly after `monotonicNs` (CLOCK_MONOTONIC); empty after `timeout`, or on loss.
+  virtual FrameLease waitExposedAfter(uint64_t monotonicNs, std::chrono::nanoseconds timeout) = 0;
+  /// Time since the last complete frame came; UINT64_MAX before the first.
+  virtual uint64_t silenceNs() const = 0;
+  /// The device reported loss of control, or its stream died. Only closing and opening mends it.
+  virtual bool lost() const = 0;
+  virtual Counters counters() const = 0;
+};
+
+}  // namespace surgiclaw::grabber
