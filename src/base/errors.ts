@@ -173,7 +173,7 @@ export const errorCatalogue = {
     "vision",
     true,
     "the camera delivers no frames",
-    "RECOVER reopens it; check power and cable",
+    "the recovery skill reopens it; check power and cable",
   ),
   CAMERA_FEATURE: entry(
     4002,
