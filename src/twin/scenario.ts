@@ -10,8 +10,8 @@ import { CellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
 
 /** [least, most] of a magnitude. */
-const range = (low: number, high: number): z.ZodDefault<z.ZodTuple<[z.ZodNumber, z.ZodNumber]>> =>
-  z.tuple([z.number(), z.number()]).default([low, high]);
+const pair = z.tuple([z.number(), z.number()]);
+const range = (low: number, high: number): z.ZodDefault<typeof pair> => pair.default([low, high]);
 
 const imperfections = z.strictObject({
   /** Residual joint errors give a flange error of this size at the known pose. */
