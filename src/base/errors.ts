@@ -239,6 +239,27 @@ export const errorCatalogue = {
     "the heartbeat was lost",
     "the cell stopped; look for a blocked event loop",
   ),
+  AUDIT_WRITE: entry(
+    5006,
+    "safety",
+    false,
+    "the audit log could not be written",
+    "no record, no motion: check the disk that holds the recordings, then start anew",
+  ),
+  AUDIT_BROKEN: entry(
+    5007,
+    "safety",
+    false,
+    "the audit log on disk does not verify",
+    "keep the file as evidence, see `surgiclaw audit verify`, and record into a new folder",
+  ),
+  SAFETY_VIOLATION: entry(
+    5008,
+    "safety",
+    false,
+    "the second evaluation of the record found a dispatched violation",
+    "a defect in this program: keep the recording and report it",
+  ),
 
   REASONER_FAILED: entry(
     6001,
@@ -274,6 +295,13 @@ export const errorCatalogue = {
     false,
     "the command does not fit the present state",
     "`surgiclaw status` shows the state and what is possible",
+  ),
+  NO_PROGRESS: entry(
+    6006,
+    "procedure",
+    false,
+    "the same skill failed again and again without changing the state",
+    "see the last measurements; something has to be put right by hand",
   ),
 
   INTERNAL: entry(
