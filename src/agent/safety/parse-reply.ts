@@ -88,25 +88,27 @@ function countRawTags(text: string): Map<string, number> {
 }
 
 /** Letters of other scripts that look like the letters of our tags. */
-const confusable: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    ["t", "тτҭ"],
-    ["h", "һհ"],
-    ["i", "іιıɩӏ"],
-    ["n", "пոηռɴ"],
-    ["k", "кκ"],
-    ["a", "аαɑ"],
-    ["s", "ѕʂꜱ"],
-    ["w", "ԝѡшա"],
-    ["e", "еєҽ"],
-    ["r", "гᴦꭇ"],
-    ["f", "ғƒք"],
-    ["u", "սυц"],
-    ["c", "сϲᴄ"],
-    ["o", "оοօᴏ"],
-    ["<", "‹⟨〈❮❬⧼˂ᐸ≺"],
-    ["/", "∕⁄⧸╱"],
-  ].flatMap(([plain, others]) => [...(others ?? "")].map((other) => [other, plain])),
+const confusable: ReadonlyMap<string, string> = new Map(
+  (
+    [
+      ["t", "тτҭ"],
+      ["h", "һհ"],
+      ["i", "іιıɩӏ"],
+      ["n", "пոηռɴ"],
+      ["k", "кκ"],
+      ["a", "аαɑ"],
+      ["s", "ѕʂꜱ"],
+      ["w", "ԝѡшա"],
+      ["e", "еєҽ"],
+      ["r", "гᴦꭇ"],
+      ["f", "ғƒք"],
+      ["u", "սυц"],
+      ["c", "сϲᴄ"],
+      ["o", "оοօᴏ"],
+      ["<", "‹⟨〈❮❬⧼˂ᐸ≺"],
+      ["/", "∕⁄⧸╱"],
+    ] as const
+  ).flatMap(([plain, others]) => Array.from(others, (other): [string, string] => [other, plain])),
 );
 
 /**
@@ -118,7 +120,7 @@ function fold(text: string): string {
   let folded = "";
   for (const character of text.normalize("NFKD").toLowerCase().normalize("NFKD")) {
     if (/\p{M}/u.test(character)) continue;
-    folded += confusable[character] ?? character;
+    folded += confusable.get(character) ?? character;
   }
   return folded;
 }

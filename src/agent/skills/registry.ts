@@ -10,7 +10,7 @@ export class SkillRegistry {
   constructor(programs: readonly SkillProgram[]) {
     for (const program of programs) {
       if (!skillNames.includes(program.name)) {
-        throw new CellError("CONFIG_INVALID", `there is no skill named ${String(program.name)}`);
+        throw new CellError("CONFIG_INVALID", `there is no skill named ${program.name as string}`);
       }
       if (this.programs.has(program.name)) {
         throw new CellError("CONFIG_INVALID", `skill ${program.name} is registered twice`);
