@@ -17,28 +17,26 @@ const patch = z
   })
   .refine((value) => Buffer.from(value.pixels, "base64").length === value.width * value.height, {
     path: ["pixels"],
-    message: "holds another number of grey levels than width times height",
+    error: "holds another number of grey levels than width times height",
   });
+
+/** A direction in an image; the planned insertion line is drawn in both views, so that errors of the drawing cancel. */
+const imageDirection = z
+  .tuple([z.number().min(-1).max(1), z.number().min(-1).max(1)])
+  .refine((axis) => Math.abs(Math.hypot(...axis) - 1) < 1e-6, { message: "the direction must have length 1" });
 
 const pick = z.strictObject({
   view: key(name, "name of the microscope"),
   x: key(pixel, "column of the site, from the left", { unit: "px" }),
   y: key(pixel, "row of the site, from the top", { unit: "px" }),
+  axis: key(imageDirection, "planned direction of insertion as seen in this view (x right, y down), length 1"),
   patch,
 });
-
-const unitVector = z
-  .tuple([z.number().min(-1).max(1), z.number().min(-1).max(1), z.number().min(-1).max(1)])
-  .refine((axis) => Math.abs(Math.hypot(...axis) - 1) < 1e-6, { message: "the axis must have length 1" });
 
 const target = z.strictObject({
   id: key(name, "name of the target, unique in the file"),
   electrode: key(z.int().min(1).max(64), "place of its electrode in the cartridge, from 1"),
   picks: key(z.array(pick).length(2), "the site in view 1 and its match in view 2"),
-  insertionAxis: key(
-    unitVector.default([0, 0, -1]),
-    "planned direction of insertion in the world frame (z up along the surface normal)",
-  ),
   insertionDepthM: key(
     z.number().min(0).max(5e-3).optional(),
     "depth below the surface; default from the cell",
