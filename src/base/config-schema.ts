@@ -36,7 +36,7 @@ const stages = z
   })
   .refine((value) => value.transport !== "serial" || value.path !== undefined, {
     path: ["path"],
-    message: "missing; transport serial needs the path of the serial device",
+    error: "missing; transport serial needs the path of the serial device",
   });
 
 const needle = z.strictObject({
@@ -170,11 +170,14 @@ const command = z.strictObject({
     "where events are published: ipc://PATH",
   ),
   mode: key(
+    // YAML reads an unquoted 0660 as the number 660.
     z
-      .string()
-      .regex(/^0?[0-7]{3}$/)
+      .preprocess(
+        (mode) => (typeof mode === "number" ? String(mode) : mode),
+        z.string().regex(/^0?[0-7]{3}$/),
+      )
       .default("0660"),
-    "permissions of both sockets, octal text",
+    "permissions of both sockets, octal",
   ),
   leaseS: key(
     z.number().min(1).max(3600).default(10),
@@ -221,7 +224,7 @@ export const configSchema = z.strictObject({
         .array(microscope)
         .length(2)
         .refine((list) => new Set(list.map((entry) => entry.name)).size === list.length, {
-          message: "two microscopes have the same name",
+          error: "two microscopes have the same name",
         }),
       "exactly two views of the implantation site",
     ),

@@ -20,21 +20,22 @@ export function key<S extends z.ZodType>(
   description: string,
   extra: { readonly unit?: string; readonly live?: boolean } = {},
 ): S {
-  notes.add(schema, {
+  // A copy: schemas such as "port" are shared between keys, their notes are not.
+  const own = schema.clone();
+  notes.add(own, {
     description,
     requiresRestart: extra.live !== true,
     ...(extra.unit === undefined ? {} : { unit: extra.unit }),
   });
-  return schema;
+  return own;
 }
 
-/** The schema inside optional and default wrappers. */
+/** The schema inside optional and default wrappers, and behind a preprocessing step. */
 export function unwrap(schema: z.ZodType): z.ZodType {
-  let inner: z.ZodType = schema;
-  while (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault || inner instanceof z.ZodOptional) {
-    inner = inner.def.innerType as z.ZodType;
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+    return unwrap(schema.def.innerType as z.ZodType);
   }
-  return inner;
+  return schema instanceof z.ZodPipe ? unwrap(schema.def.out as z.ZodType) : schema;
 }
 
 /** The schema of the key at `path` (wrappers kept at the last step, so that its notes are found), if there is one. */
@@ -56,7 +57,7 @@ export function describeType(schema: z.ZodType): string {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodEnum) return `one of ${inner.options.join(", ")}`;
   if (inner instanceof z.ZodNumber) {
-    const word = inner.isInt ? "whole number" : "number";
+    const word = inner.format === "safeint" ? "whole number" : "number";
     const { minValue, maxValue } = inner;
     const low = minValue !== null && Number.isFinite(minValue) && minValue > Number.MIN_SAFE_INTEGER;
     const high = maxValue !== null && Number.isFinite(maxValue) && maxValue < Number.MAX_SAFE_INTEGER;

@@ -79,7 +79,7 @@ function valueAt(data: unknown, path: KeyPath): unknown {
 function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "number") return String(value);
-  const text = JSON.stringify(value) ?? String(value);
+  const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
@@ -103,6 +103,12 @@ export function explainIssues(
         const hint = meant === undefined ? `known here: ${known.join(", ")}` : `did you mean "${meant}"?`;
         return problem([...issue.path, key], `unknown key; ${hint}`);
       });
+    }
+    if ((issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array") {
+      const bound = issue.code === "too_small" ? issue.minimum : issue.maximum;
+      const word = issue.exact === true ? "" : issue.code === "too_small" ? "at least " : "at most ";
+      const count = (valueAt(data, issue.path) as readonly unknown[]).length;
+      return [problem(issue.path, `expected ${word}${bound} entries, got ${count}`)];
     }
     if (issue.code === "custom") return [problem(issue.path, issue.message)];
     const value = valueAt(data, issue.path);
@@ -137,7 +143,8 @@ export function checkYaml<S extends z.ZodType>(text: string, schema: S): Checked
   const result = schema.safeParse(data ?? {});
   if (result.success) return { ok: true, value: result.data };
   const lineOf = (path: KeyPath): number | undefined => lineAt(document, lines, path);
-  return { ok: false, problems: explainIssues(result.error, schema, data, lineOf) };
+  const problems = explainIssues(result.error, schema, data, lineOf);
+  return { ok: false, problems: problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
 }
 
 /** `file:line: path: message`, one problem a line. */

@@ -23,13 +23,18 @@ const patch = z
 /** A direction in an image; the planned insertion line is drawn in both views, so that errors of the drawing cancel. */
 const imageDirection = z
   .tuple([z.number().min(-1).max(1), z.number().min(-1).max(1)])
-  .refine((axis) => Math.abs(Math.hypot(...axis) - 1) < 1e-6, { message: "the direction must have length 1" });
+  .refine((axis) => Math.abs(Math.hypot(...axis) - 1) < 1e-6, {
+    message: "the direction must have length 1",
+  });
 
 const pick = z.strictObject({
   view: key(name, "name of the microscope"),
   x: key(pixel, "column of the site, from the left", { unit: "px" }),
   y: key(pixel, "row of the site, from the top", { unit: "px" }),
-  axis: key(imageDirection, "planned direction of insertion as seen in this view (x right, y down), length 1"),
+  axis: key(
+    imageDirection,
+    "planned direction of insertion as seen in this view (x right, y down), length 1",
+  ),
   patch,
 });
 

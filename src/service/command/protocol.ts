@@ -12,7 +12,7 @@ export const maxMessageBytes = 256 * 1024;
 
 const text = z.string().min(1).max(4096);
 
-export const skillSchema = z.string().refine(isSkillName, { message: "not one of the seven skills" });
+export const skillSchema = z.string().refine(isSkillName, { error: "not one of the seven skills" });
 
 /** What the procedure is doing, as people see it. */
 export const procedureStates = [
