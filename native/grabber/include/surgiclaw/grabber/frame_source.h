@@ -11,7 +11,7 @@ namespace surgiclaw::grabber {
 
 /// One Mono8 frame. The pixels are row-major, `stride` bytes from row to row, and live in the source's ring.
 struct FrameInfo {
-  uint64_t sequence = 0;           ///< counts from 1 since the source was made, gaps included; never wraps or falls
+  uint64_t sequence = 0;  ///< counts from 1 since the source was made, gaps included; never wraps or falls
   uint64_t deviceTimestampNs = 0;  ///< the device's own clock, as received
   uint64_t hostMonotonicNs = 0;    ///< CLOCK_MONOTONIC before which no light of this frame was collected
   int width = 0;
@@ -20,8 +20,9 @@ struct FrameInfo {
   const uint8_t* pixels = nullptr;
 };
 
-/// Holds one slot of a ring for as long as it lives: the pixels are valid until it is released or destroyed. Keep it
-/// short; a ring whose slots are all leased loses frames and counts underruns. May outlive its source.
+/// Holds one slot of a ring for as long as it lives: the pixels are valid until it is released or destroyed.
+/// Keep it short; a ring whose slots are all leased loses frames and counts underruns. May outlive its
+/// source.
 class FrameLease {
  public:
   /// Gives the slot back. Called once, from the thread that releases the lease.
@@ -73,15 +74,17 @@ struct Counters {
   uint64_t leasesHeld = 0;
 };
 
-/// Where frames come from: a camera or a folder of images. All calls may come from any thread. A call that finds more
-/// leases held than the ring allows throws LeaseExhausted; the other failures are an empty lease.
+/// Where frames come from: a camera or a folder of images. All calls may come from any thread. A call that
+/// finds more leases held than the ring allows throws GrabberError (leasesExhausted), and so does a bounded
+/// source that overflowed (overflow); the other failures are an empty lease.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
   virtual const std::string& name() const = 0;
-  /// The newest complete frame, empty when its sequence is not above `afterSequence`. Never waits.
+  /// The newest complete frame, empty when its sequence is not above `afterSequence`. Never waits. (Of a
+  /// bounded source: the first one above `afterSequence`; frames up to it are given up.)
   virtual FrameLease latest(uint64_t afterSequence) = 0;
-  /// The newest frame with a sequence above `afterSequence`; empty after `timeout`, or when the source was lost.
+  /// As latest(), but waits for one; empty after `timeout`, or when the source was lost or closed.
   virtual FrameLease waitNewer(uint64_t afterSequence, std::chrono::nanoseconds timeout) = 0;
   /// The first frame exposed wholly after `monotonicNs` (CLOCK_MONOTONIC); empty after `timeout`, or on loss.
   virtual FrameLease waitExposedAfter(uint64_t monotonicNs, std::chrono::nanoseconds timeout) = 0;

@@ -18,7 +18,8 @@ struct __attribute__((packed)) Beat {
   uint32_t sequence = 0;     ///< counts beats written, from 1; wraps
   uint64_t monotonicNs = 0;  ///< CLOCK_MONOTONIC of the sender when the beat was made
   uint32_t flags = 0;
-  int32_t retractToMicrosteps = 0;  ///< absolute needle position that is out of tissue; meaningful with the flag
+  int32_t retractToMicrosteps =
+      0;  ///< absolute needle position that is out of tissue; meaningful with the flag
 };
 
 static_assert(sizeof(Beat) == 24, "both ends read 24 bytes");
