@@ -1,0 +1,95 @@
+/**
+ * A serial port as a ByteLink. The port is locked for one owner and always kept flowing, since an unplugged port that
+ * nobody reads reports nothing. Nothing here relies on flush(): it clears only the kernel's queue, not a half line.
+ */
+import { SerialPort } from "serialport";
+import { CellError } from "../../base/errors.js";
+import type { ByteLink } from "./byte-link.js";
+
+export interface SerialSettings {
+  readonly path: string;
+  readonly baudRate: number;
+}
+
+export class SerialLink implements ByteLink {
+  onData: (bytes: Uint8Array) => void = () => undefined;
+  onClosed: (reason: CellError) => void = () => undefined;
+  readonly description: string;
+  private port: SerialPort | undefined;
+
+  constructor(
+    private readonly settings: SerialSettings,
+    private readonly openTimeoutS = 3,
+  ) {
+    this.description = `serial ${settings.path}`;
+  }
+
+  get isOpen(): boolean {
+    return this.port !== undefined;
+  }
+
+  get descriptor(): number | undefined {
+    const binding = this.port?.port;
+    return binding !== undefined && "fd" in binding && typeof binding.fd === "number"
+      ? binding.fd
+      : undefined;
+  }
+
+  async open(signal?: AbortSignal): Promise<void> {
+    if (this.port !== undefined) return;
+    if (signal?.aborted === true)
+      throw new CellError("LINK_ABORTED", `${this.description}: opening was cancelled`);
+    const port = new SerialPort({ ...this.settings, lock: true, autoOpen: false });
+    // Without a listener an unplugged port would end the process; "close" tells the rest.
+    port.on("error", () => undefined);
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new CellError("LINK_CONNECT", `${this.description}: not open after ${this.openTimeoutS} s`));
+      }, this.openTimeoutS * 1e3);
+      port.open((error) => {
+        clearTimeout(timer);
+        if (!error) resolve();
+        else if (/lock/i.test(error.message))
+          reject(new CellError("LINK_BUSY", `${this.description}: ${error.message}`, { cause: error }));
+        else reject(new CellError("LINK_CONNECT", `${this.description}: ${error.message}`, { cause: error }));
+      });
+    });
+    this.port = port;
+    port.on("data", (bytes: Buffer) => {
+      if (this.port === port) this.onData(bytes);
+    });
+    // The stream may report its end twice, once without and once with the reason.
+    port.on("close", (error?: Error | null) => {
+      this.lose(port, error?.message ?? "the port was closed");
+    });
+    port.on("error", (error) => {
+      this.lose(port, error.message);
+    });
+  }
+
+  write(bytes: Uint8Array): void {
+    const { port } = this;
+    if (port === undefined) throw new CellError("LINK_CLOSED", `${this.description} is not open`);
+    port.write(Buffer.from(bytes), (error) => {
+      if (error) this.lose(port, error.message);
+    });
+  }
+
+  async close(): Promise<void> {
+    const { port } = this;
+    this.port = undefined;
+    if (port === undefined || !port.isOpen) return;
+    await new Promise<void>((resolve) => {
+      port.close(() => {
+        resolve();
+      });
+    });
+  }
+
+  private lose(port: SerialPort, reason: string): void {
+    if (this.port !== port) return;
+    this.port = undefined;
+    if (port.isOpen) port.close(() => undefined);
+    this.onClosed(new CellError("LINK_CLOSED", `${this.description}: ${reason}`));
+  }
+}

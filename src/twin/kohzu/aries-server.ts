@@ -1,0 +1,74 @@
+/** Puts an emulated ARIES on the wire: a TCP port, or a pseudo-terminal. */
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { CellError } from "../../base/errors.js";
+import { PtyPort, type PtyOptions } from "../pty-port.js";
+import type { AriesController } from "./aries-controller.js";
+
+export class AriesTcpServer {
+  private readonly sockets = new Set<Socket>();
+  private server: Server | undefined;
+
+  constructor(private readonly controller: AriesController) {}
+
+  /** @returns the port, chosen by the system when 0 was asked for. @throws CellError LINK_CONNECT */
+  async listen(host: string, port: number): Promise<number> {
+    const server = createServer((socket) => {
+      this.accept(socket);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error) => {
+        reject(new CellError("LINK_CONNECT", `ARIES on ${host}:${port}: ${error.message}`, { cause: error }));
+      });
+      server.listen(port, host, resolve);
+    });
+    this.server = server;
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Cuts all connections, as a pulled cable or a power cycle would; new ones are accepted. */
+  dropConnections(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    const { server } = this;
+    this.server = undefined;
+    if (server === undefined) return;
+    const closed = new Promise<void>((resolve) =>
+      server.close(() => {
+        resolve();
+      }),
+    );
+    this.dropConnections();
+    await closed;
+  }
+
+  private accept(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.setNoDelay(true);
+    const client = this.controller.attach("tcp", (bytes) => {
+      if (socket.writable) socket.write(bytes);
+    });
+    socket.on("data", (bytes: Buffer) => {
+      client.receive(bytes);
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      client.close();
+      this.sockets.delete(socket);
+    });
+  }
+}
+
+/** Serves the controller on a pseudo-terminal with the serial dialect. Close the port to pull the cable. */
+export async function serveAriesOnPty(controller: AriesController, options: PtyOptions): Promise<PtyPort> {
+  const port = new PtyPort(options);
+  const client = controller.attach("serial", (bytes) => {
+    port.write(bytes);
+  });
+  port.onData = (bytes) => {
+    client.receive(bytes);
+  };
+  await port.open();
+  return port;
+}
