@@ -49,7 +49,7 @@ class SnapshotCell {
     for (size_t i = 0; i < kWords; ++i) words[i] = words_[i].load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (version_.load(std::memory_order_relaxed) != before) return false;
-    std::memcpy(&value, words.data(), sizeof(T));
+    std::memcpy(static_cast<void*>(&value), words.data(), sizeof(T));
     return true;
   }
 
