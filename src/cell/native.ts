@@ -170,10 +170,23 @@ export interface Geometry {
     expected: RingModel,
   ): Promise<RingEstimate>;
   findSites(frame: FrameLease, roi: Roi): Promise<SiteCandidate[]>;
+  /**
+   * Rigid registration (Kabsch) of point sets, x y z x y z …, same unit in both; synchronous, microseconds.
+   * Throws for fewer than three or collinear points.
+   */
+  registerRigid(source: Float64Array, target: Float64Array): RigidFit;
   /** JPEG of the frame (quality 0…100), reduced by a whole factor; encoded in a native thread. */
   encodeJpeg(frame: FrameLease, quality: number, reduce: number): Promise<Buffer>;
   /** SHA-256 of the pixels, hex; hashed in a native thread. */
   hashFrame(frame: FrameLease): Promise<string>;
+}
+
+/** target = rotation · source + translation, with the fit's own residual (FRE: never to be reported as TRE). */
+export interface RigidFit {
+  /** Row-major 3×3. */
+  readonly rotation: readonly number[];
+  readonly translation: readonly number[];
+  readonly fre: number;
 }
 
 /** How the loop appears in a view: half axes of the opening as 2-D image vectors, wire width, ribbon direction (px). */
