@@ -10,6 +10,10 @@ constexpr uint32_t kBeatMagic = 0x53434C57;
 
 /// Beat::flags: the needle is in tissue, so whoever takes over must retract it along its own axis.
 constexpr uint32_t kBeatNeedleInTissue = 1U << 0;
+/// Beat::flags: a guardian that has acted on silence may watch again; sent when the daemon has been reset by a person.
+constexpr uint32_t kBeatRearm = 1U << 1;
+/// Beat::flags: the last beat of an orderly end; the guardian exits without acting.
+constexpr uint32_t kBeatGoodbye = 1U << 2;
 
 /// One heartbeat from the daemon to the guardian: fixed size, host byte order (both ends run on one machine).
 /// Smaller than PIPE_BUF, so a pipe carries each beat whole or not at all.

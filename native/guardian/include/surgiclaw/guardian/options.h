@@ -1,0 +1,46 @@
+// What the guardian is told on its command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace surgiclaw::guardian {
+
+/// An ARIES controller reached over TCP: the guardian is a client of its own.
+struct AriesTcp {
+  std::string host;
+  int port = 0;
+};
+
+/// A duplicate of the daemon's descriptor of a serial ARIES controller.
+struct AriesSerial {
+  int fd = -1;
+};
+
+/// A duplicate of the daemon's descriptor of a Zaber-ASCII needle drive.
+struct NeedleSerial {
+  int fd = -1;
+  int device = 1;
+  int axis = 1;
+};
+
+struct Options {
+  int beatFd = -1;
+  int statusFd = 1;
+  int silenceMs = 50;
+  std::string logPath;
+  std::vector<AriesTcp> ariesTcp;
+  std::vector<AriesSerial> ariesSerial;
+  std::vector<NeedleSerial> needles;
+  bool help = false;
+};
+
+/// Reads the arguments (without the program's name). Empty on success, otherwise the first thing that is
+/// wrong.
+std::string parseOptions(const std::vector<std::string>& arguments, Options& options);
+
+/// The text of --help.
+const char* usage();
+
+}  // namespace surgiclaw::guardian
