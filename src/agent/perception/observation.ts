@@ -1,7 +1,7 @@
 /** Observations: their identity, and the hash that ties a reply and a decision to exactly one of them. */
 import { createHash, randomUUID } from "node:crypto";
-import { canonicalJson } from "../record/canonical-json.js";
-import type { CellState, FrameReference, Observation, VisualConditions } from "./safety/types.js";
+import { canonicalJson } from "../../record/canonical-json.js";
+import type { CellState, FrameReference, Observation, VisualConditions } from "../safety/types.js";
 
 export type {
   CellState,
@@ -11,8 +11,8 @@ export type {
   Proposal,
   ViewConditions,
   VisualConditions,
-} from "./safety/types.js";
-export type { Tri } from "./safety/conditions.js";
+} from "../safety/types.js";
+export type { Tri } from "../safety/conditions.js";
 
 export interface ObservationParts {
   readonly query: string;
