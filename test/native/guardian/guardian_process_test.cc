@@ -1,0 +1,288 @@
+// The guardian as a process, between a daemon that the test plays and devices that it fakes.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../servo/fake_aries.h"
+#include "surgiclaw/realtime/beat.h"
+
+namespace surgiclaw::guardian {
+namespace {
+
+using namespace std::chrono_literals;
+using servo::test::FakeAries;
+using servo::test::nowS;
+
+/// Generous: the machine that runs the tests may be busy.
+constexpr double kPatienceS = 5;
+
+class Process : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/guardian-test-XXXXXX";
+    const int fd = ::mkstemp(name);
+    ASSERT_GE(fd, 0);
+    ::close(fd);
+    log = name;
+    ASSERT_EQ(::openpty(&needleMaster, &needleSlave, nullptr, nullptr, nullptr), 0);
+    termios raw{};
+    ::tcgetattr(needleSlave, &raw);
+    ::cfmakeraw(&raw);
+    ::tcsetattr(needleSlave, TCSANOW, &raw);
+    ::fcntl(needleMaster, F_SETFL, O_NONBLOCK);
+  }
+
+  void TearDown() override {
+    if (beatFd >= 0) ::close(beatFd);
+    if (child > 0) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
+    for (const int fd : {statusFd, needleMaster, needleSlave}) {
+      if (fd >= 0) ::close(fd);
+    }
+    ::unlink(log.c_str());
+  }
+
+  void start(int stagePort, int silenceMs = 300) {
+    int beats[2];
+    int status[2];
+    ASSERT_EQ(::pipe2(beats, O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(status, O_CLOEXEC), 0);
+    const std::string endpoint = "127.0.0.1:" + std::to_string(stagePort);
+    const std::string silence = std::to_string(silenceMs);
+    child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::dup2(beats[0], 10);
+      ::dup2(status[1], 11);
+      ::dup2(needleSlave, 12);
+      ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "10", "--status-fd", "11", "--silence-ms",
+              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), "--needle-fd", "12",
+              nullptr);
+      ::_exit(127);
+    }
+    ::close(beats[0]);
+    ::close(status[1]);
+    beatFd = beats[1];
+    statusFd = status[0];
+    ::fcntl(statusFd, F_SETFL, O_NONBLOCK);
+  }
+
+  void beat(uint32_t flags = 0, int32_t retractTo = 0) {
+    realtime::Beat beat;
+    beat.sequence = ++sequence;
+    beat.monotonicNs = static_cast<uint64_t>(nowS() * 1e9);
+    beat.flags = flags;
+    beat.retractToMicrosteps = retractTo;
+    ASSERT_EQ(::write(beatFd, &beat, sizeof beat), ssize_t{sizeof beat});
+  }
+
+  /// Beats every 5 ms until `done` says so.
+  template <typename Done>
+  bool beatUntil(Done done, uint32_t flags = 0, int32_t retractTo = 0) {
+    const double untilS = nowS() + kPatienceS;
+    while (nowS() < untilS) {
+      if (done()) return true;
+      beat(flags, retractTo);
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+
+  template <typename Done>
+  bool waitUntil(Done done) {
+    const double untilS = nowS() + kPatienceS;
+    while (nowS() < untilS) {
+      if (done()) return true;
+      std::this_thread::sleep_for(2ms);
+    }
+    return false;
+  }
+
+  bool statusSays(const std::string& text) {
+    char bytes[1024];
+    ssize_t got = 0;
+    while ((got = ::read(statusFd, bytes, sizeof bytes)) > 0)
+      statusText.append(bytes, static_cast<size_t>(got));
+    const size_t end = statusText.rfind('\n');
+    if (end == std::string::npos) return false;
+    const size_t begin = statusText.rfind('\n', end - 1);
+    return statusText.substr(begin == std::string::npos ? 0 : begin, end).find(text) != std::string::npos;
+  }
+  bool armed() { return statusSays("\"armed\":true"); }
+
+  const std::string& needleHeard() {
+    char bytes[256];
+    ssize_t got = 0;
+    while ((got = ::read(needleMaster, bytes, sizeof bytes)) > 0)
+      needleText.append(bytes, static_cast<size_t>(got));
+    return needleText;
+  }
+
+  int exitStatus() {
+    int status = 0;
+    int result = 0;
+    waitUntil([&] { return (result = ::waitpid(child, &status, WNOHANG)) != 0; });
+    if (result != child) return -1;
+    child = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+  }
+
+  std::string logText() const {
+    std::ifstream file(log);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  FakeAries stage;
+  std::string log;
+  pid_t child = 0;
+  int beatFd = -1;
+  int statusFd = -1;
+  int needleMaster = -1;
+  int needleSlave = -1;
+  uint32_t sequence = 0;
+  std::string statusText;
+  std::string needleText;
+};
+
+TEST_F(Process, stopsEverythingWhenTheDaemonEnds) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  EXPECT_TRUE(stage.commands().empty());
+  EXPECT_EQ(needleHeard(), "");
+  // The daemon dies within a command.
+  ASSERT_EQ(::write(needleSlave, "/1 1 move abs 5", 15), 15);
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_TRUE(waitUntil([&] { return stage.count("STP0/1") > 0; }));
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(stage.commands().at(0).text, "STP0/1");
+  // The line end closes the fragment; no retraction, as the needle was never in tissue.
+  EXPECT_EQ(needleHeard(), "/1 1 move abs 5\r\n/01 estop\n");
+  EXPECT_NE(logText().find("\"reason\":\"end_of_stream\""), std::string::npos);
+  EXPECT_NE(logText().find("\"event\":\"stop_answered\""), std::string::npos);
+}
+
+TEST_F(Process, retractsANeedleThatIsInTissueAfterTheStop) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }, realtime::kBeatNeedleInTissue, 12345));
+  beat(realtime::kBeatNeedleInTissue, 12345);
+  ::close(beatFd);
+  beatFd = -1;
+  ASSERT_TRUE(waitUntil([&] { return needleHeard().find("move abs") != std::string::npos; }));
+  EXPECT_EQ(needleHeard(), "\r\n/01 estop\n\r\n/01 1 move abs 12345\n");
+  const std::string ok = "@01 1 OK BUSY -- 0\r\n";
+  ASSERT_EQ(::write(needleMaster, ok.data(), ok.size()), ssize_t(ok.size()));
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(needleHeard(), "\r\n/01 estop\n\r\n/01 1 move abs 12345\n");  // answered: not repeated
+  EXPECT_NE(logText().find("\"retractToMicrosteps\":12345"), std::string::npos);
+  EXPECT_NE(logText().find("\"event\":\"retract_answered\""), std::string::npos);
+}
+
+TEST_F(Process, repeatsARetractionThatNobodyAnswers) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }, realtime::kBeatNeedleInTissue, -7));
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(needleHeard(),
+            "\r\n/01 estop\n\r\n/01 1 move abs -7\n\r\n/01 1 move abs -7\n\r\n/01 1 move abs -7\n");
+}
+
+TEST_F(Process, actsOnceOnSilenceAndWatchesAgainWhenRearmed) {
+  start(stage.port(), 100);
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  const double silentS = nowS();
+  ASSERT_TRUE(waitUntil([&] { return stage.count("STP0/1") == 1; }));
+  EXPECT_GT(stage.commands().at(0).atS - silentS, 0.08);
+  ASSERT_TRUE(waitUntil([&] { return statusSays("\"triggered\":true"); }));
+  // Beats alone do not rearm it, and further silence does not make it act again.
+  for (int i = 0; i < 20; ++i) {
+    beat();
+    std::this_thread::sleep_for(5ms);
+  }
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(stage.count("STP"), 1U);
+  EXPECT_FALSE(armed());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }, realtime::kBeatRearm));
+  EXPECT_TRUE(waitUntil([&] { return stage.count("STP0/1") == 2; }));
+  EXPECT_NE(logText().find("\"reason\":\"silence\""), std::string::npos);
+  EXPECT_NE(logText().find("\"event\":\"rearmed\""), std::string::npos);
+}
+
+TEST_F(Process, endsWithoutAWordAfterAGoodbye) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }, realtime::kBeatNeedleInTissue, 1));
+  beat(realtime::kBeatGoodbye | realtime::kBeatNeedleInTissue, 1);
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_EQ(exitStatus(), 0);
+  EXPECT_TRUE(stage.commands().empty());
+  EXPECT_EQ(needleHeard(), "");
+}
+
+TEST_F(Process, ignoresTheSignalsOfAServiceManager) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) ::kill(child, signal);
+  int beaten = 0;
+  ASSERT_TRUE(beatUntil([&] { return ++beaten > 20; }));
+  EXPECT_EQ(::kill(child, 0), 0);
+  EXPECT_TRUE(stage.commands().empty());
+}
+
+TEST_F(Process, connectsAgainAndIsNotArmedMeanwhile) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  statusText.clear();
+  stage.dropClients();
+  EXPECT_TRUE(beatUntil([&] {
+    armed();  // reads what came
+    return statusText.find("\"armed\":false") != std::string::npos;
+  }));
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_TRUE(waitUntil([&] { return stage.count("STP0/1") > 0; }));
+}
+
+TEST_F(Process, repeatsAStopThatTheControllerDoesNotAnswer) {
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  stage.mute = true;
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(stage.count("STP0/1"), 5U);
+  EXPECT_NE(logText().find("\"event\":\"stop_unanswered\""), std::string::npos);
+}
+
+TEST_F(Process, refusesWrongArguments) {
+  child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::close(2);
+    ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "99", nullptr);
+    ::_exit(127);
+  }
+  EXPECT_EQ(exitStatus(), 2);
+}
+
+}  // namespace
+}  // namespace surgiclaw::guardian
