@@ -46,7 +46,7 @@ PointEstimate triangulate(const AffineCamera& camera1, const Eigen::Vector2d& pi
     result.reason = "values not finite";
     return result;
   }
-  const Eigen::JacobiSVD<Eigen::Matrix<double, 4, 3>, Eigen::ComputeFullU | Eigen::ComputeFullV> svd(M);
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const Eigen::Vector3d s = svd.singularValues();
   // For axes an angle φ apart the ratio is about tan(φ/2): refuse views less than about 6° apart.
   if (!(s(2) > 0.05 * s(0))) {

@@ -27,7 +27,7 @@ struct NeedleSearchOptions {
   Roi roi = {};  ///< Where the tip may lie; the whole frame when empty. The shank may leave it.
   double minWidthPx = 16;
   double maxWidthPx = 56;
-  double maxTiltRad = 1.31;        ///< Largest angle of the needle from straight down (75°).
+  double maxTiltRad = 1.13;        ///< Largest angle of the needle from straight down (65°).
   double minVisibleLengthPx = 90;  ///< Shorter bars are not accepted as a needle.
   double minContrast = 8;          ///< Grey levels between shank and surroundings.
 };

@@ -1,0 +1,173 @@
+#include "bar_profile.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "normal_table.h"
+
+namespace surgiclaw::geometry {
+namespace {
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
+
+constexpr double kMinSigma = 0.35;
+constexpr double kMaxSigma = 45;
+
+// Sum of squared residuals; with `normal` the normal equations too. Parameters: edgeL, edgeR, ln σ, core, left, right.
+template <bool kDerivatives>
+double evaluate(const std::vector<float>& profile, double half, double step, const Vector6& p, Matrix6* normal,
+                Vector6* gradient) {
+  const NormalTable& table = normalTable();
+  const double sigma = std::exp(p(2));
+  const double inverse = 1 / sigma;
+  const double stepL = p(4) - p(3);
+  const double stepR = p(5) - p(3);
+  double sum = 0;
+  double N[6][6] = {};
+  double g[6] = {};
+  for (size_t i = 0; i < profile.size(); ++i) {
+    const double t = -half + step * static_cast<double>(i);
+    const double zl = (p(0) - t) * inverse;
+    const double zr = (t - p(1)) * inverse;
+    const double cl = table.cdf(zl);
+    const double cr = table.cdf(zr);
+    const double residual = p(3) + stepL * cl + stepR * cr - static_cast<double>(profile[i]);
+    sum += residual * residual;
+    if constexpr (kDerivatives) {
+      const double dl = stepL * table.pdf(zl);
+      const double dr = stepR * table.pdf(zr);
+      const double J[6] = {dl * inverse, -dr * inverse, -(dl * zl + dr * zr), 1 - cl - cr, cl, cr};
+      for (int a = 0; a < 6; ++a) {
+        g[a] += J[a] * residual;
+        for (int b = a; b < 6; ++b) N[a][b] += J[a] * J[b];
+      }
+    }
+  }
+  if constexpr (kDerivatives) {
+    for (int a = 0; a < 6; ++a) {
+      (*gradient)(a) = g[a];
+      for (int b = a; b < 6; ++b) (*normal)(a, b) = (*normal)(b, a) = N[a][b];
+    }
+  }
+  return sum;
+}
+
+Vector6 pack(const BarProfile& fit) {
+  Vector6 p;
+  p << fit.edgeL, fit.edgeR, std::log(std::clamp(fit.sigma, kMinSigma, kMaxSigma)), fit.core, fit.left, fit.right;
+  return p;
+}
+
+}  // namespace
+
+void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows, double half,
+                 double step, std::vector<float>& profile) {
+  const auto count = static_cast<size_t>(std::floor(2 * half / step + 1e-9)) + 1;
+  profile.assign(count, 0.0f);
+  const double nx = frame.normalX() * step;
+  const double ny = frame.normalY() * step;
+  for (int r = 0; r < rows; ++r) {
+    const double sr = s + (r - 0.5 * (rows - 1)) * rowStep;
+    const double x0 = frame.x(sr, -half);
+    const double y0 = frame.y(sr, -half);
+    const double x1 = x0 + nx * static_cast<double>(count - 1);
+    const double y1 = y0 + ny * static_cast<double>(count - 1);
+    const bool inside = std::min(x0, x1) >= 0 && std::max(x0, x1) < image.width - 1.001 && std::min(y0, y1) >= 0 &&
+                        std::max(y0, y1) < image.height - 1.001;
+    if (inside) {
+      for (size_t i = 0; i < count; ++i) {
+        const auto k = static_cast<double>(i);
+        profile[i] += bilinearInside(image.data, image.stride, x0 + k * nx, y0 + k * ny);
+      }
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        const auto k = static_cast<double>(i);
+        profile[i] += sampleAt(image, x0 + k * nx, y0 + k * ny);
+      }
+    }
+  }
+  const float scale = 1.0f / static_cast<float>(rows);
+  for (float& value : profile) value *= scale;
+}
+
+void fitProfile(const std::vector<float>& profile, double half, double step, double correlation, BarProfile& fit) {
+  fit.ok = false;
+  if (profile.size() < 12) return;
+  Vector6 p = pack(fit);
+  Matrix6 N;
+  Vector6 g;
+  double sum = evaluate<true>(profile, half, step, p, &N, &g);
+  double damping = 1e-3;
+  for (int iteration = 0; iteration < 12; ++iteration) {
+    Matrix6 damped = N;
+    damped.diagonal() += damping * N.diagonal() + Vector6::Constant(1e-9);
+    Vector6 change = damped.ldlt().solve(-g);
+    if (!change.allFinite()) return;
+    change(0) = std::clamp(change(0), -6.0, 6.0);
+    change(1) = std::clamp(change(1), -6.0, 6.0);
+    change(2) = std::clamp(change(2), -0.7, 0.7);
+    Vector6 next = p + change;
+    next(2) = std::clamp(next(2), std::log(kMinSigma), std::log(kMaxSigma));
+    const double nextSum = evaluate<false>(profile, half, step, next, nullptr, nullptr);
+    if (nextSum < sum) {
+      const bool done = sum - nextSum < 1e-4 * sum;
+      p = next;
+      damping *= 0.2;
+      sum = evaluate<true>(profile, half, step, p, &N, &g);
+      if (done) break;
+    } else {
+      damping *= 8;
+      if (damping > 1e4) break;
+    }
+  }
+  fit.edgeL = p(0);
+  fit.edgeR = p(1);
+  fit.sigma = std::exp(p(2));
+  fit.core = p(3);
+  fit.left = p(4);
+  fit.right = p(5);
+  const auto count = static_cast<double>(profile.size());
+  fit.residual = std::sqrt(sum / count);
+  // 0.03 grey levels²: rounding to whole levels, averaged; keeps a perfect fit from claiming no error at all.
+  const double variance = (sum / std::max(1.0, count - 6) + 0.03) * correlation;
+  Matrix6 regular = N;
+  regular.diagonal() += 1e-9 * N.diagonal() + Vector6::Constant(1e-9);
+  const Matrix6 covariance = regular.inverse() * variance;
+  fit.edgeVariance[0] = covariance(0, 0);
+  fit.edgeVariance[1] = covariance(1, 1);
+  fit.middleVariance = 0.25 * (covariance(0, 0) + covariance(1, 1) + 2 * covariance(0, 1));
+  fit.sigmaVariance = covariance(2, 2) * fit.sigma * fit.sigma;
+  fit.ok = p.allFinite() && std::isfinite(fit.middleVariance) && fit.edgeR > fit.edgeL;
+}
+
+BarProfile startProfile(const std::vector<float>& profile, double half, double step, double width) {
+  BarProfile best;
+  double bestResidual = 1e30;
+  const auto count = static_cast<int>(profile.size());
+  const auto mean = [&](double a, double b) {
+    const int i0 = std::clamp(static_cast<int>(std::lround((a + half) / step)), 0, count - 1);
+    const int i1 = std::clamp(static_cast<int>(std::lround((b + half) / step)), i0, count - 1);
+    double sum = 0;
+    for (int i = i0; i <= i1; ++i) sum += static_cast<double>(profile[static_cast<size_t>(i)]);
+    return sum / (i1 - i0 + 1);
+  };
+  for (const double sigma : {1.2, 4.0, 10.0}) {
+    BarProfile fit;
+    fit.sigma = sigma;
+    fit.edgeL = -0.5 * width;
+    fit.edgeR = 0.5 * width;
+    fit.core = mean(-0.2 * width, 0.2 * width);
+    fit.left = mean(-half, -0.5 * width - 6);
+    fit.right = mean(0.5 * width + 6, half);
+    fitProfile(profile, half, step, 1, fit);
+    if (fit.ok && fit.residual < bestResidual) {
+      bestResidual = fit.residual;
+      best = fit;
+    }
+  }
+  return best;
+}
+
+}  // namespace surgiclaw::geometry

@@ -1,0 +1,220 @@
+#include "needle_tip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "normal_table.h"
+
+namespace surgiclaw::geometry {
+namespace {
+
+constexpr double kStep = 0.5;  // Of the model's table, px.
+
+// How much of the light the needle takes at a distance above its tip, in the band |t| ≤ band: the silhouette
+// convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that direction exact
+// for a bar and leaves one integral, along it.
+class TipModel {
+ public:
+  TipModel(const NeedleAxis& axis, double sigma, double band, double top) : from_(-4 * sigma - 2) {
+    const NormalTable& table = normalTable();
+    const double tipHalf = 0.5 * axis.tipWidth;
+    const double shankHalf = 0.5 * axis.shankWidth;
+    // Ground tips end in a cap about as long as it is wide.
+    const double cap = tipHalf;
+    const double extent = 4 * sigma;
+    const auto halfWidth = [&](double u) {
+      const double h = std::min(shankHalf, tipHalf + 0.5 * axis.taper * u);
+      if (u >= cap) return h;
+      const double v = 1 - u / cap;
+      return h * std::sqrt(std::max(0.0, 1 - v * v));
+    };
+    // Share of the band covered at height u, blurred across only. Simpson over the half band.
+    const int count = static_cast<int>(std::ceil((top + extent) / kStep)) + 1;
+    std::vector<double> across(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      // Cells, not points: the first ones see the cap open steeply.
+      const double h = halfWidth((i + 0.5) * kStep);
+      const auto covered = [&](double t) { return table.cdf((h - t) / sigma) - table.cdf((-h - t) / sigma); };
+      across[static_cast<size_t>(i)] = (covered(0) + 4 * covered(0.5 * band) + covered(band)) / 6;
+    }
+    const int cells = static_cast<int>(std::ceil((top - from_) / kStep)) + 2;
+    values_.resize(static_cast<size_t>(cells));
+    const int reach = static_cast<int>(std::ceil(extent / kStep)) + 1;
+    // Mass of the blur in cell differences of −reach … reach, seen from a cell's left border.
+    std::vector<double> mass(static_cast<size_t>(2 * reach + 1));
+    for (int d = -reach; d <= reach; ++d) {
+      mass[static_cast<size_t>(d + reach)] =
+          table.cdf((d + 1) * kStep / sigma) - table.cdf(d * kStep / sigma);
+    }
+    from_ = std::floor(from_ / kStep) * kStep;
+    const int first = static_cast<int>(std::lround(from_ / kStep));
+    for (int k = 0; k < cells; ++k) {
+      double sum = 0;
+      const int here = first + k;
+      for (int d = -reach; d <= reach; ++d) {
+        const int cell = here + d;
+        if (cell < 0) continue;
+        sum += mass[static_cast<size_t>(d + reach)] * across[static_cast<size_t>(std::min(cell, count - 1))];
+      }
+      values_[static_cast<size_t>(k)] = sum;
+    }
+  }
+
+  double at(double u) const {
+    const double position = (u - from_) / kStep;
+    if (position <= 0) return 0;
+    const auto last = static_cast<double>(values_.size() - 1);
+    if (position >= last) return values_.back();
+    const auto index = static_cast<size_t>(position);
+    const double fraction = position - static_cast<double>(index);
+    return values_[index] + fraction * (values_[index + 1] - values_[index]);
+  }
+
+ private:
+  double from_;
+  std::vector<double> values_;
+};
+
+struct LinearFit {
+  double residual = 1e30;  // Sum of squares.
+  double surround = 0;
+  double depth = 0;
+};
+
+// I = surround − depth · F over samples from … to of the profile, whose first sample lies at s = first.
+LinearFit fitAt(const std::vector<double>& profile, double first, int from, int to, const TipModel& model, double tip) {
+  double n = 0, f = 0, ff = 0, i = 0, fi = 0, ii = 0;
+  for (int k = from; k <= to; ++k) {
+    const double value = profile[static_cast<size_t>(k)];
+    const double cover = model.at(first + k - tip);
+    n += 1;
+    f += cover;
+    ff += cover * cover;
+    i += value;
+    fi += cover * value;
+    ii += value * value;
+  }
+  LinearFit fit;
+  const double determinant = n * ff - f * f;
+  if (!(determinant > 1e-6 * n)) return fit;
+  const double slope = (n * fi - f * i) / determinant;
+  fit.depth = -slope;
+  fit.surround = (i - slope * f) / n;
+  fit.residual = std::max(0.0, ii - fit.surround * i - slope * fi);
+  return fit;
+}
+
+struct Located {
+  double s = 0;
+  LinearFit fit;
+  double curvature = 0;
+  int samples = 0;
+};
+
+// The best tip position near `guess` in a window that moves with the guess.
+Located refine(const std::vector<double>& profile, double first, const TipModel& model, double guess, double below,
+               double above, double range) {
+  Located best;
+  best.s = guess;
+  const int count = static_cast<int>(profile.size());
+  for (int round = 0; round < 2; ++round) {
+    const int from = std::clamp(static_cast<int>(std::lround(best.s - below - first)), 0, count - 1);
+    const int to = std::clamp(static_cast<int>(std::lround(best.s + above - first)), from, count - 1);
+    const double step = round == 0 ? 1.0 : 0.25;
+    const double centre = best.s;
+    const double span = round == 0 ? range : 2.0;
+    best.fit = LinearFit{};
+    for (double s = centre - span; s <= centre + span + 1e-9; s += step) {
+      const LinearFit fit = fitAt(profile, first, from, to, model, s);
+      if (fit.depth > 0 && fit.residual < best.fit.residual) {
+        best.fit = fit;
+        best.s = s;
+      }
+    }
+    best.samples = to - from + 1;
+    if (round == 1) {
+      const double a = fitAt(profile, first, from, to, model, best.s - 0.5).residual;
+      const double b = best.fit.residual;
+      const double c = fitAt(profile, first, from, to, model, best.s + 0.5).residual;
+      best.curvature = (a - 2 * b + c) / 0.25;
+      if (best.curvature > 1e-9) best.s += std::clamp(0.25 * (a - c) / (a - 2 * b + c), -0.5, 0.5);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double range) {
+  NeedleTip tip;
+  const double sigma = axis.sigma;
+  const double band = std::max(1.5, 0.3 * 0.5 * axis.tipWidth);
+  const double below = 3 * sigma + 10;
+  const double above = 3 * sigma + 0.5 * axis.tipWidth + 14;
+
+  // The profile along the axis, one sample a pixel, averaged over the band.
+  const double first = -range - below - 4;
+  const int count = static_cast<int>(std::ceil(2 * range + below + above + 8)) + 1;
+  std::vector<double> profile(static_cast<size_t>(count));
+  const int lines = 2 * std::max(1, static_cast<int>(std::lround(band))) + 1;
+  int seen = 0;
+  for (int k = 0; k < count; ++k) {
+    const double s = first + k;
+    double sum = 0;
+    for (int j = 0; j < lines; ++j) {
+      const double t = band * (2.0 * j / (lines - 1) - 1);
+      sum += static_cast<double>(sampleAt(image, axis.frame.x(s, t), axis.frame.y(s, t)));
+    }
+    profile[static_cast<size_t>(k)] = sum / lines;
+    const double x = axis.frame.x(s, 0);
+    const double y = axis.frame.y(s, 0);
+    if (x >= 0 && y >= 0 && x <= image.width - 1 && y <= image.height - 1) ++seen;
+  }
+  if (seen < count / 2) {
+    tip.reason = "tip outside the image";
+    return tip;
+  }
+
+  const TipModel model(axis, sigma, band, above + 2 * range + 8);
+  // First over everything read, then in a window of its own.
+  double guess = 0;
+  LinearFit coarse;
+  for (double s = -range; s <= range; s += 2) {
+    const LinearFit fit = fitAt(profile, first, 0, count - 1, model, s);
+    if (fit.depth > 0 && fit.residual < coarse.residual) {
+      coarse = fit;
+      guess = s;
+    }
+  }
+  if (!(coarse.depth > 0.3 * axis.depth)) {
+    tip.reason = "no end of the bar in view";
+    return tip;
+  }
+  const Located best = refine(profile, first, model, guess, below, above, 8);
+  const double variance = best.fit.residual / std::max(1, best.samples - 3) + 0.03;
+  if (!(best.curvature > 1e-9) || !(best.fit.depth > 0.35 * axis.depth)) {
+    tip.reason = "no end of the bar in view";
+    return tip;
+  }
+  // Neighbouring samples share texture and blur.
+  const double correlation = 2 + 2 * sigma;
+  const double statistical = 2 * variance * correlation / best.curvature;
+
+  // What the uncertain blur does to the position, from one refit with a blur of one standard deviation more.
+  const double moreSigma = sigma + std::clamp(axis.sigmaSigma, 0.05 * sigma, 0.5 * sigma);
+  NeedleAxis other = axis;
+  other.sigma = moreSigma;
+  const TipModel otherModel(other, moreSigma, band, above + 2 * range + 8);
+  const Located shifted = refine(profile, first, otherModel, best.s, below, above, 4);
+  const double byBlur = shifted.s - best.s;
+
+  tip.s = best.s;
+  tip.sigma = std::sqrt(statistical + byBlur * byBlur + 0.1 * 0.1);
+  tip.depth = best.fit.depth;
+  tip.residual = std::sqrt(variance);
+  tip.ok = true;
+  return tip;
+}
+
+}  // namespace surgiclaw::geometry

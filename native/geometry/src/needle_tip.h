@@ -1,0 +1,22 @@
+// Third stage of the needle search: where along its axis the needle ends.
+#pragma once
+
+#include "needle_axis.h"
+
+namespace surgiclaw::geometry {
+
+struct NeedleTip {
+  bool ok = false;
+  const char* reason = "";
+  double s = 0;         ///< Tip on the axis, px above the frame's origin (negative: below).
+  double sigma = 0;     ///< Standard deviation of s, px.
+  double depth = 0;     ///< Fitted step, grey levels.
+  double residual = 0;  ///< RMS of the fit, grey levels.
+};
+
+/// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring count, with the
+/// blurred silhouette of a tapered, rounded end whose width and blur are known from the shank (twin-imaging.md 4: fit
+/// width and blur first). Searches `range` px to either side of the origin.
+NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double range);
+
+}  // namespace surgiclaw::geometry
