@@ -1,0 +1,520 @@
+/**
+ * Driver of a KOHZU ARIES/LYNX controller: identity and settings, positions, moves, homing, stop. It counts in pulses;
+ * lengths and angles are the business of `KohzuStages`.
+ */
+import { monotonicNow, systemClock } from "../../base/clock.js";
+import { asCellError, CellError } from "../../base/errors.js";
+import type { ByteLink } from "../links/byte-link.js";
+import { SerialLink } from "../links/serial-link.js";
+import { TcpLink } from "../links/tcp-link.js";
+import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
+import type { StageControllerProfile } from "../profile.js";
+import { AriesLink, type LinkCounters } from "./aries-link.js";
+import { checkTarget, type KohzuAxis } from "./axis-config.js";
+import {
+  decodeSpeedTable,
+  decodeStatus,
+  describeCode,
+  integerField,
+  ResponseMethod,
+  type AriesReply,
+  type AxisStatus,
+  type SpeedTable,
+} from "./codec.js";
+import { runMoves, type AxisMove } from "./moves.js";
+
+export type KohzuAddress =
+  | { readonly transport: "tcp"; readonly host: string; readonly port: number }
+  | { readonly transport: "serial"; readonly path: string; readonly baudRate: number };
+
+export interface KohzuOptions {
+  /** Name of the device in the cell. */
+  readonly name: string;
+  readonly address: KohzuAddress;
+  readonly profile: StageControllerProfile;
+  readonly axes: readonly KohzuAxis[];
+  /** Time between two looks at a moving axis. */
+  readonly pollS?: number;
+}
+
+/** What was last read of an axis. */
+export interface AxisReading {
+  readonly pulses: number;
+  readonly status: AxisStatus;
+  readonly homed: boolean;
+  /** Monotonic seconds when the position was read. */
+  readonly readAtS: number;
+}
+
+export interface MoveOptions {
+  /** Speed table 0…9; that of the profile unless given. */
+  readonly table?: number;
+  /** Arrive from the smaller side, so that lost motion does not show. */
+  readonly oneSided?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Stop requests that are repeated because the controller was just then busy with another one. */
+const stopAttempts = 3;
+
+export class KohzuController {
+  /** State changes, also those nobody asked for. */
+  onState: (status: LifecycleStatus) => void = () => undefined;
+
+  private readonly lifecycle: Lifecycle;
+  private readonly main: AriesLink;
+  /** On TCP a second connection, so that a stop never waits behind a request. */
+  private readonly stopLink: AriesLink | undefined;
+  private readonly axes: ReadonlyMap<number, KohzuAxis>;
+  private readonly pollS: number;
+  private readonly readings = new Map<number, AxisReading>();
+  /** Speed tables as the controller holds them, by axis and number. */
+  private readonly tables = new Map<string, SpeedTable>();
+  /** Counts stops: a move that began under an older number must not send anything more. */
+  private stopCount = 0;
+  private moving = 0;
+  private isLent = false;
+
+  constructor(private readonly options: KohzuOptions) {
+    const { name, address, profile } = options;
+    this.lifecycle = new Lifecycle(name);
+    this.lifecycle.onChange = (status) => this.onState(status);
+    this.axes = new Map(options.axes.map((axis) => [axis.number, axis]));
+    this.pollS = options.pollS ?? 0.004;
+    const linkOptions = {
+      device: name,
+      stx: address.transport === "serial",
+      replyTimeoutS: profile.replyTimeout.value,
+      quietS: profile.quietTime.value,
+    };
+    const open = (): ByteLink =>
+      address.transport === "tcp" ? new TcpLink(address) : new SerialLink(address);
+    this.main = new AriesLink(open(), linkOptions);
+    this.main.onClosed = (reason) => this.lose(reason);
+    this.main.onSystem = (reply) => this.heardSystem(reply);
+    if (address.transport === "tcp") {
+      this.stopLink = new AriesLink(open(), linkOptions);
+      this.stopLink.onSystem = (reply) => this.heardSystem(reply);
+      // Without its stop connection the controller may not move.
+      this.stopLink.onClosed = (reason) => this.lose(reason);
+    }
+  }
+
+  get status(): LifecycleStatus {
+    return this.lifecycle.status;
+  }
+
+  get counters(): LinkCounters {
+    return this.main.counters;
+  }
+
+  /** Descriptor of the serial port, for the guardian; undefined on TCP, where it connects by itself. */
+  get serialDescriptor(): number | undefined {
+    return this.main.descriptor;
+  }
+
+  get isMoving(): boolean {
+    return this.moving > 0;
+  }
+
+  get axisNumbers(): readonly number[] {
+    return [...this.axes.keys()];
+  }
+
+  /** @throws CellError DEVICE_MISSING for an axis that is not configured */
+  axis(number: number): KohzuAxis {
+    const axis = this.axes.get(number);
+    if (axis === undefined)
+      throw new CellError("DEVICE_MISSING", `${this.options.name}: axis ${number} is not configured`);
+    return axis;
+  }
+
+  /** What was last read of an axis; undefined while its position is not to be trusted. */
+  lastReading(number: number): AxisReading | undefined {
+    return this.readings.get(number);
+  }
+
+  /**
+   * Opens the link, identifies the controller, reads its axes, settings, speed tables and positions. Also the way back
+   * after a lost link: everything is read anew.
+   * @throws CellError LINK_CONNECT, DEVICE_WRONG_MODEL, DEVICE_MISSING, LINK_TIMEOUT
+   */
+  async connect(signal?: AbortSignal): Promise<void> {
+    this.readings.clear();
+    this.tables.clear();
+    try {
+      await this.main.open(signal);
+      await this.stopLink?.open(signal);
+      await this.identify(signal);
+      for (const axis of this.axes.values()) await this.readSetup(axis, signal);
+      await this.readAll(signal);
+    } catch (error) {
+      await this.closeLinks();
+      throw error;
+    }
+    this.lifecycle.enter("inactive");
+  }
+
+  /** Allows motion. @throws CellError COMMAND_INVALID unless connected, DEVICE_EMERGENCY_STOP while it is latched */
+  async activate(signal?: AbortSignal): Promise<void> {
+    this.lifecycle.desire("active");
+    if (this.lifecycle.current === "active") return;
+    if (this.lifecycle.current !== "inactive") this.lifecycle.requireActive("activating");
+    const readings = await this.readAll(signal);
+    if (readings.some((reading) => reading.status.emergencyStop))
+      throw new CellError("DEVICE_EMERGENCY_STOP", `${this.options.name}: the emergency stop input is closed`);
+    this.lifecycle.enter("active");
+  }
+
+  /** Stops, and allows no more motion. */
+  async deactivate(): Promise<void> {
+    this.lifecycle.desire("inactive");
+    if (this.lifecycle.current !== "active") return;
+    await this.stop();
+    this.lifecycle.enter("inactive");
+  }
+
+  /**
+   * A person's reset after a fault: releases the controller's locks, or connects anew, and reads everything again. The
+   * device is inactive afterwards; nothing resumes.
+   * @throws CellError DEVICE_EMERGENCY_STOP while the input is still closed
+   */
+  async reset(signal?: AbortSignal): Promise<void> {
+    if (this.lifecycle.current !== "fault") return;
+    this.readings.clear();
+    if (!this.main.isOpen || this.stopLink?.isOpen === false) {
+      await this.closeLinks();
+      await this.connect(signal);
+    }
+    await this.main.request("REM", [], { signal });
+    await this.main.request("RAX", [], { signal });
+    await this.readAll(signal);
+    this.lifecycle.enter("inactive");
+  }
+
+  /** Ends everything; idempotent. */
+  async close(): Promise<void> {
+    if (this.lifecycle.current === "active") await this.stop().catch(() => undefined);
+    this.lifecycle.desire("finalized");
+    this.lifecycle.enter("finalized");
+    await this.closeLinks();
+  }
+
+  /** Reads position, status and origin of one axis. */
+  async readAxis(number: number, signal?: AbortSignal): Promise<AxisReading> {
+    this.axis(number);
+    const status = decodeStatus(await this.main.request("STR", [number], { signal }));
+    const homed = integerField(await this.main.request("ROG", [number], { signal }), 0) === 1;
+    const pulses = integerField(await this.main.request("RDP", [number], { signal }), 0);
+    const reading: AxisReading = { pulses, status, homed, readAtS: monotonicNow() };
+    this.readings.set(number, reading);
+    return reading;
+  }
+
+  /** Pulse counters of all configured axes, read now. */
+  async positionsPulses(signal?: AbortSignal): Promise<ReadonlyMap<number, number>> {
+    const positions = new Map<number, number>();
+    for (const number of this.axes.keys())
+      positions.set(number, integerField(await this.main.request("RDP", [number], { signal }), 0));
+    return positions;
+  }
+
+  /** Moves one axis to a counter value. See `moveMany`. */
+  async moveAbsolute(number: number, pulses: number, options: MoveOptions = {}): Promise<void> {
+    await this.moveMany(new Map([[number, pulses]]), options);
+  }
+
+  /**
+   * Starts several axes together and returns when each was seen stopped twice with its counter at the target. All
+   * targets are checked before the first command that moves; a failure or an abort on the way stops all axes.
+   * @throws CellError DEVICE_LIMIT, DEVICE_NOT_HOMED, DEVICE_NOT_SETTLED, DEVICE_REFUSED, DEVICE_EMERGENCY_STOP,
+   *   LINK_TIMEOUT, LINK_ABORTED
+   */
+  async moveMany(targets: ReadonlyMap<number, number>, options: MoveOptions = {}): Promise<void> {
+    const { signal, oneSided = false } = options;
+    this.requireMotion("a move");
+    const stopCount = this.stopCount;
+    for (const [number, pulses] of targets) checkTarget(this.axis(number), pulses);
+    await this.inMotion(stopCount, signal, async (permit) => {
+      const moves: AxisMove[] = [];
+      for (const [number, pulses] of targets) {
+        const axis = this.axis(number);
+        const reading = await this.readAxis(number, signal);
+        const waypoints = [pulses];
+        const approach = pulses - axis.approachPulses;
+        const alongApproach = reading.pulses <= approach;
+        const already = reading.pulses === pulses && !oneSided;
+        if (oneSided && !alongApproach) {
+          checkTarget(axis, approach, "start of the one-sided approach to the target");
+          waypoints.unshift(approach);
+        }
+        this.requireFree(axis, reading, waypoints);
+        const table = options.table ?? axis.moveTable;
+        const speed = await this.table(axis, table, signal);
+        if (!already) moves.push({ axis, from: reading.pulses, waypoints, table, speed });
+      }
+      await runMoves(this.main, moves, { name: this.options.name, pollS: this.pollS, signal, permit });
+      for (const { axis } of moves) await this.readAxis(axis.number, signal);
+    });
+  }
+
+  /**
+   * Searches the origin of an axis by the method of its profile, which is compared with what the controller really
+   * holds. The caller knows that the way is free.
+   */
+  async home(number: number, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options;
+    const axis = this.axis(number);
+    this.requireMotion("homing");
+    const stopCount = this.stopCount;
+    await this.inMotion(stopCount, signal, async (permit) => {
+      const reading = await this.readAxis(number, signal);
+      this.requireUnobstructed(axis, reading);
+      await this.writeSetting(number, 2, axis.originMethod, permit, signal);
+      this.readings.delete(number);
+      await this.main.request("ORG", [number, axis.originTable, ResponseMethod.quick], { signal, permit });
+      await this.awaitOrigin(axis, permit, signal);
+    });
+  }
+
+  /**
+   * Stops all axes at once. Unconditional: it asks no state, waits for no request in flight, and works while the link is
+   * lent. Idempotent.
+   * @throws CellError LINK_CLOSED, LINK_TIMEOUT when no connection took the stop: the guardian has its own
+   */
+  async stop(): Promise<void> {
+    this.stopCount++;
+    const links = [this.stopLink, this.main].filter((link) => link?.isOpen === true);
+    if (links.length === 0)
+      throw new CellError("LINK_CLOSED", `${this.options.name}: no connection to stop it through`);
+    let failure: CellError | undefined;
+    for (let attempt = 0; attempt < stopAttempts; attempt++) {
+      // On all connections at once: whichever is alive carries it, and a second stop does no harm.
+      const results = await Promise.allSettled(links.map((link) => link?.stopNow(0, true)));
+      for (const result of results) {
+        if (result.status === "rejected") {
+          failure = asCellError(result.reason);
+          continue;
+        }
+        const code = result.value?.kind === "E" ? integerField(result.value, 0) : 0;
+        // 323: it is stopping already. 803: the controller still owed a reply, so once more.
+        if (code === 0 || code === 323) return;
+        failure = new CellError("DEVICE_REFUSED", `${this.options.name}: STP0/1: ${describeCode(code)}`);
+      }
+    }
+    if (failure) throw failure;
+  }
+
+  /** Whether another owner moves the axes. */
+  get lent(): boolean {
+    return this.isLent;
+  }
+
+  /** Leaves the axes to another owner with a connection of its own. No moves from here until `resume`. */
+  suspend(): void {
+    this.requireMotion("lending the axes");
+    if (this.moving > 0)
+      throw new CellError("COMMAND_INVALID", `${this.options.name}: axes are lent only at rest`);
+    this.isLent = true;
+    this.readings.clear();
+  }
+
+  /** Takes the axes back: all positions are read anew. */
+  async resume(signal?: AbortSignal): Promise<void> {
+    if (!this.isLent) return;
+    try {
+      const readings = await this.readAll(signal);
+      if (readings.some((reading) => reading.status.driving !== "stopped")) {
+        await this.stop();
+        await this.readAll(signal);
+      }
+    } finally {
+      this.isLent = false;
+    }
+  }
+
+  private async identify(signal: AbortSignal | undefined): Promise<void> {
+    const { name, profile } = this.options;
+    const reply = await this.main.request("IDN", [], { signal });
+    const found = reply.data[0] ?? "nothing";
+    if (found !== profile.identity)
+      throw new CellError(
+        "DEVICE_WRONG_MODEL",
+        `${name}: expected ${profile.identity} (profile ${profile.name}), found ${found}`,
+      );
+    const version = [1, 2, 3].map((field) => integerField(reply, field));
+    const older = version.findIndex((part, i) => part !== profile.firmware[i]);
+    if (older >= 0 && (version[older] ?? 0) < (profile.firmware[older] ?? 0))
+      throw new CellError(
+        "DEVICE_WRONG_MODEL",
+        `${name}: firmware ${version.join(".")} is older than ${profile.firmware.join(".")} (profile ${profile.name})`,
+      );
+    const map = await this.main.request("RAX", [], { signal });
+    const present = map.data.slice(2).join("");
+    for (const number of this.axes.keys())
+      if (present[number - 1] !== "1")
+        throw new CellError("DEVICE_MISSING", `${name}: axis ${number} does not exist on this controller`);
+  }
+
+  private async readSetup(axis: KohzuAxis, signal: AbortSignal | undefined): Promise<void> {
+    const backlash = integerField(await this.main.request("RSY", [axis.number, 12], { signal }), 1);
+    if (backlash !== 0)
+      throw new CellError(
+        "CONFIG_INVALID",
+        `${this.options.name}: axis ${axis.number} corrects backlash itself (setting 12 is ${backlash})`,
+        { remedy: "set it to 0: backlash has one owner, and that is the driver's one-sided approach" },
+      );
+    for (const n of new Set([axis.moveTable, axis.originTable])) await this.table(axis, n, signal);
+  }
+
+  private async readAll(signal: AbortSignal | undefined): Promise<AxisReading[]> {
+    const readings: AxisReading[] = [];
+    for (const number of this.axes.keys()) readings.push(await this.readAxis(number, signal));
+    return readings;
+  }
+
+  private async table(axis: KohzuAxis, n: number, signal: AbortSignal | undefined): Promise<SpeedTable> {
+    const key = `${axis.number}/${n}`;
+    const known = this.tables.get(key);
+    if (known !== undefined) return known;
+    const table = decodeSpeedTable(await this.main.request("RTB", [axis.number, n], { signal }));
+    this.tables.set(key, table);
+    return table;
+  }
+
+  private async writeSetting(
+    axis: number,
+    setting: number,
+    value: number,
+    permit: () => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const read = async (): Promise<number> =>
+      integerField(await this.main.request("RSY", [axis, setting], { signal }), 1);
+    if ((await read()) === value) return;
+    await this.main.request("WSY", [axis, setting, value], { signal, permit });
+    // A setting may be acknowledged and yet not applied.
+    const found = await read();
+    if (found !== value)
+      throw new CellError(
+        "DEVICE_REFUSED",
+        `${this.options.name}: axis ${axis} setting ${setting} was set to ${value} and reads ${found}`,
+      );
+  }
+
+  private requireMotion(what: string): void {
+    this.lifecycle.requireActive(what);
+    if (this.isLent)
+      throw new CellError("COMMAND_INVALID", `${this.options.name}: the axes are lent, ${what} must wait`);
+  }
+
+  private requireUnobstructed(axis: KohzuAxis, reading: AxisReading): void {
+    const { status } = reading;
+    const where = `${this.options.name}: axis ${axis.number}`;
+    if (status.emergencyStop)
+      throw new CellError("DEVICE_EMERGENCY_STOP", `${where}: the emergency stop input is closed`);
+    if (status.limitCw && status.limitCcw)
+      throw new CellError("DEVICE_FAULT", `${where}: both limit switches are closed: no stage connected?`);
+    if (status.driving !== "stopped")
+      throw new CellError("COMMAND_INVALID", `${where} is already moving`);
+  }
+
+  /** A closed limit switch blocks the way outward; the way back is always free. */
+  private requireFree(axis: KohzuAxis, reading: AxisReading, waypoints: readonly number[]): void {
+    this.requireUnobstructed(axis, reading);
+    if (!reading.homed)
+      throw new CellError("DEVICE_NOT_HOMED", `${this.options.name}: axis ${axis.number} is not homed`);
+    const first = waypoints[0] ?? reading.pulses;
+    const blocked =
+      (reading.status.limitCw && first > reading.pulses) || (reading.status.limitCcw && first < reading.pulses);
+    if (blocked)
+      throw new CellError(
+        "DEVICE_LIMIT",
+        `${this.options.name}: axis ${axis.number} stands on its ${reading.status.limitCw ? "CW" : "CCW"} limit ` +
+          `at ${reading.pulses}, and ${first} lies further out`,
+      );
+  }
+
+  /** Runs something that moves; on failure everything is stopped before the error is passed on. */
+  private async inMotion(
+    stopCount: number,
+    signal: AbortSignal | undefined,
+    work: (permit: () => void) => Promise<void>,
+  ): Promise<void> {
+    const permit = (): void => {
+      if (this.stopCount !== stopCount)
+        throw new CellError("LINK_ABORTED", `${this.options.name}: stopped on request`);
+      if (signal?.aborted === true)
+        throw new CellError("LINK_ABORTED", `${this.options.name}: the motion was cancelled`);
+      this.requireMotion("motion");
+    };
+    let drove = false;
+    const track = (): void => {
+      permit();
+      drove = true;
+    };
+    this.moving++;
+    const stopAtOnce = (): void => {
+      if (drove) void this.stop().catch(() => undefined);
+    };
+    signal?.addEventListener("abort", stopAtOnce, { once: true });
+    try {
+      permit();
+      await work(track);
+      permit();
+    } catch (error) {
+      if (drove) {
+        for (const number of this.axes.keys()) this.readings.delete(number);
+        await this.stop().catch(() => undefined);
+        await this.readAll(undefined).catch(() => undefined);
+      }
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stopAtOnce);
+      this.moving--;
+    }
+  }
+
+  private async awaitOrigin(
+    axis: KohzuAxis,
+    permit: () => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const speed = await this.table(axis, axis.originTable, signal);
+    const travel = 2.2 * (axis.maxPulses - axis.minPulses);
+    // To the limit and back at table speed, then a slow approach to the edge at the scan speed.
+    const deadlineS = monotonicNow() + (2 * travel) / speed.topPps + 30;
+    let stopped = 0;
+    while (stopped < 2) {
+      await systemClock.sleep(this.pollS, signal);
+      permit();
+      const status = decodeStatus(await this.main.request("STR", [axis.number], { signal }));
+      stopped = status.driving === "stopped" ? stopped + 1 : 0;
+      if (monotonicNow() > deadlineS)
+        throw new CellError("DEVICE_NOT_SETTLED", `${this.options.name}: axis ${axis.number}: homing took too long`);
+    }
+    const reading = await this.readAxis(axis.number, signal);
+    if (!reading.homed || reading.pulses !== 0)
+      throw new CellError(
+        "DEVICE_NOT_HOMED",
+        `${this.options.name}: axis ${axis.number} ended its search at ${reading.pulses} without an origin`,
+      );
+  }
+
+  private heardSystem(reply: AriesReply): void {
+    const code = integerField(reply, 0);
+    const what = `${this.options.name}: ${describeCode(code)}`;
+    this.readings.clear();
+    this.lifecycle.fail(new CellError(code === 5 ? "DEVICE_EMERGENCY_STOP" : "DEVICE_FAULT", what));
+  }
+
+  private lose(reason: CellError): void {
+    this.readings.clear();
+    this.isLent = false;
+    this.lifecycle.fail(reason);
+  }
+
+  private async closeLinks(): Promise<void> {
+    await Promise.all([this.main.close(), this.stopLink?.close()]);
+  }
+}

@@ -1,0 +1,68 @@
+/** The stages of a cell in metres and radians: what the agent sees of a KOHZU controller. */
+import { asCellError, CellError } from "../../base/errors.js";
+import type { StageDevice } from "../devices.js";
+import { toPulses } from "./axis-config.js";
+import type { KohzuController } from "./kohzu-controller.js";
+
+export class KohzuStages implements StageDevice {
+  /** A stop that no connection took; the guardian has its own way to the device. */
+  onStopFailed: (reason: CellError) => void = () => undefined;
+
+  /** @param address where another owner reaches the same controller; undefined on serial lines */
+  constructor(
+    private readonly controller: KohzuController,
+    private readonly address?: { readonly host: string; readonly port: number },
+  ) {}
+
+  /** Last measured position, m or rad. @throws CellError DEVICE_FAULT while it is not to be trusted */
+  position(axis: number): number {
+    const reading = this.controller.lastReading(axis);
+    if (reading === undefined)
+      throw this.controller.status.fault ?? new CellError("DEVICE_FAULT", `the position of axis ${axis} is unknown`);
+    return reading.pulses * this.controller.axis(axis).step;
+  }
+
+  get moving(): boolean {
+    return this.controller.isMoving || this.controller.lent;
+  }
+
+  step(axis: number): number {
+    return this.controller.axis(axis).step;
+  }
+
+  limits(axis: number): { readonly min: number; readonly max: number } {
+    const { step, minPulses, maxPulses } = this.controller.axis(axis);
+    return { min: minPulses * step, max: maxPulses * step };
+  }
+
+  /** @throws CellError as `KohzuController.moveMany` */
+  async moveTo(
+    targets: ReadonlyMap<number, number>,
+    options: { readonly oneSided: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pulses = new Map<number, number>();
+    for (const [axis, target] of targets) pulses.set(axis, toPulses(this.controller.axis(axis), target));
+    await this.controller.moveMany(pulses, { oneSided: options.oneSided, signal });
+  }
+
+  /** @throws CellError COMMAND_INVALID on a serial line, which has one owner */
+  async lend<T>(
+    work: (address: { readonly host: string; readonly port: number }) => Promise<T>,
+  ): Promise<T> {
+    if (this.address === undefined)
+      throw new CellError("COMMAND_INVALID", "stages on a serial line cannot be lent: the line has one owner");
+    this.controller.suspend();
+    try {
+      return await work(this.address);
+    } finally {
+      await this.controller.resume();
+    }
+  }
+
+  stop(): void {
+    this.controller.stop().catch((error: unknown) => {
+      this.onStopFailed(asCellError(error));
+    });
+  }
+}
