@@ -182,6 +182,20 @@ export const errorCatalogue = {
     "a camera feature was refused or reads back differently",
     "the message names feature, wanted and actual value",
   ),
+  CAMERA_LEASES: entry(
+    4010,
+    "vision",
+    false,
+    "more frames are held than the camera's ring allows",
+    "a reader keeps frames too long; a larger ring in the configuration only hides it",
+  ),
+  CAMERA_OVERFLOW: entry(
+    4011,
+    "vision",
+    true,
+    "frames of an acquisition came faster than they were taken",
+    "lower the frame rate or enlarge the ring, and start the acquisition again",
+  ),
   VISION_UNKNOWN: entry(
     4003,
     "vision",
