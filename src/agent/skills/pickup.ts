@@ -1,0 +1,265 @@
+/**
+ * The inner stage "electrode pickup": brings loop k into both views, threads its ring with the hook, lifts it off and
+ * makes sure that it really came along. skill-agent.md 14, steps 1–4.
+ */
+import { CellError } from "../../base/errors.js";
+import {
+  add,
+  apply,
+  cross,
+  distance,
+  dot,
+  norm,
+  rotate,
+  scale,
+  subtract,
+  transpose,
+  unit,
+  type Vec3,
+} from "../../base/transform.js";
+import type { RingEstimate, RingModel } from "../../cell/native.js";
+import { projectVector, triangulate, type Pixel } from "../perception/view-model.js";
+import { refineFocus } from "./adjust-focus.js";
+import { barbDirection } from "./hook-check.js";
+import { working } from "./limits.js";
+import { seenAxis } from "./pose-correction.js";
+import type { SkillContext } from "./skill.js";
+import { asPair, viewIndexes, type Look, type Workbench } from "./workbench.js";
+
+/** Distances of the needle's axis from the ring's plane along the barb, m. */
+const distances = {
+  /** Where the search begins: clear of the ring whatever the drawing's error. */
+  far: 2.6e-4,
+  hover: 9e-5,
+  /** Barb through the opening, shank still clear of the wire. */
+  engaged: 2.0e-5,
+} as const;
+const hoverToleranceM = 1.6e-6;
+const liftM = 1.5e-4;
+/** Height of the loop over the site while it is picked up, m. */
+const pickupHeightM = 6e-4;
+
+export interface Pickup {
+  readonly loop: number;
+  readonly engaged: boolean;
+  readonly detail: string;
+}
+
+/** How the ring and its ribbon appear in a view, for a ring in the plane of `y` and `z` (unit, robot coordinates). */
+export function ringModel(bench: Workbench, i: 0 | 1, y: Vec3, z: Vec3): RingModel {
+  const view = bench.views()[i];
+  const { ringInnerM, wireM, ribbonWidthM } = bench.file.cartridge;
+  const pixel = 1 / bench.file.microscopes[i].metresPerPixel;
+  const ribbon = projectVector(view, y);
+  const size = Math.hypot(...ribbon);
+  return {
+    halfAxisA: projectVector(view, scale(y, (ringInnerM.y + wireM) / 2)),
+    halfAxisB: projectVector(view, scale(z, (ringInnerM.z + wireM) / 2)),
+    wirePx: wireM * pixel,
+    ribbonDirection: [ribbon[0] / size, ribbon[1] / size],
+    ribbonWidthPx: ribbonWidthM * pixel,
+  };
+}
+
+/** The ring in both views near expected pixels. */
+export async function findRings(
+  bench: Workbench,
+  near: readonly [Pixel, Pixel],
+  radius: number,
+  y: Vec3,
+  z: Vec3,
+): Promise<readonly [RingEstimate, RingEstimate]> {
+  const afterS = bench.clock.now();
+  return asPair(
+    await Promise.all(
+      viewIndexes.map((i) =>
+        bench.withFrame(i, afterS, (frame) =>
+          bench.geometry.findRing(frame, near[i][0], near[i][1], radius, ringModel(bench, i, y, z)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Loop k's drawn place in the head, corrected by what earlier loops taught. */
+const loopInHead = (bench: Workbench, k: number): Vec3 => {
+  const { firstLoopM, pitchM } = bench.file.cartridge;
+  return add(apply(bench.headFrom("cartridge"), add(firstLoopM, scale(pitchM, k))), bench.session.loopOffset);
+};
+
+/** The tip at which the barb's middle stands at `ring` with the needle's axis `along` before its plane. */
+function tipFor(bench: Workbench, ring: Vec3, axis: Vec3, barb: Vec3, along: number): Vec3 {
+  return add(ring, add(scale(axis, bench.file.needle.hookHeightM), scale(barb, -along)));
+}
+
+/**
+ * Picks up loop `k`. The head must be clear of the tissue; afterwards the needle stands beside the cartridge with the
+ * loop on its hook, or without it when the lift test failed.
+ */
+export async function pickUp(
+  bench: Workbench,
+  k: number,
+  siteM: Vec3,
+  context: Pick<SkillContext, "signal" | "stage">,
+): Promise<Pickup> {
+  const { signal } = context;
+  const up = bench.up();
+  let axis = seenAxis(bench, await bench.look(signal));
+
+  // Clear of everything, then the cartridge's tilts turn the ring to the needle.
+  await context.stage("pickup: raise", { loop: k });
+  await bench.moveHeadBy(scale(up, 1.5e-3), signal);
+  const { rotation } = bench.baseFromHead();
+  const inHead = rotate(transpose(rotation), axis);
+  await bench.moveStages(
+    { tiltX: Math.atan2(-inHead[1], inHead[2]), tiltY: Math.asin(inHead[0]) },
+    signal,
+    false,
+  );
+  const barb = barbDirection(bench, axis);
+  const y = rotate(bench.headFrom("cartridge").rotation, [0, 1, 0]);
+  const ringY = rotate(rotation, y);
+  const ringZ = axis;
+
+  // The needle goes to the loop within the head: up first, then across beside it.
+  const loop = loopInHead(bench, k);
+  const tipInHead = rotate(
+    transpose(rotation),
+    subtract(tipFor(bench, [0, 0, 0], axis, barb, distances.far), [0, 0, 0]),
+  );
+  const wanted = add(loop, tipInHead);
+  const now = bench.headFrom("tip").translation;
+  const stage = bench.stagesFor([0, 0, 0]);
+  const delta = subtract(wanted, now);
+  await bench.moveStages({ z: stage.z + delta[2] }, signal, false);
+  await bench.moveStages({ x: stage.x + delta[0] }, signal, false);
+  await bench.moveStages({ y: stage.y + delta[1] }, signal);
+
+  // The arm brings both into the views.
+  const goal = add(siteM, scale(up, pickupHeightM));
+  const focus = bench.focusFor(goal);
+  await bench.moveStages(focus, signal, false);
+  await bench.moveHeadBy(subtract(goal, bench.tip()), signal);
+  await context.stage("pickup: loop in view", { loop: k });
+  let look = await bench.look(signal, 2);
+  if (look.needles.some((needle) => needle.edgeSigmaPx > working.refocusSigmaPx)) {
+    await refineFocus(
+      bench,
+      viewIndexes.map((i) => bench.focusPosition(i)),
+      context,
+    );
+    look = await bench.look(signal, 2);
+  }
+  bench.anchor(look);
+  axis = seenAxis(bench, look);
+
+  const ring = await locateRing(bench, look, axis, barb, ringY, ringZ, 330, distances.far);
+  const expected = add(
+    bench.seenTip(look),
+    subtract([0, 0, 0], tipFor(bench, [0, 0, 0], axis, barb, distances.far)),
+  );
+  const offset = rotate(transpose(rotation), subtract(ring, expected));
+  bench.session.loopOffset = add(bench.session.loopOffset, offset);
+  await context.stage("pickup: ring found", { loop: k, offsetM: [...offset] });
+
+  // Hover: lateral errors must vanish before the barb may enter.
+  for (let look2 = 0; ; look2++) {
+    signal.throwIfAborted();
+    const seen = await bench.look(signal, 3);
+    bench.anchor(seen);
+    const at = await locateRing(
+      bench,
+      seen,
+      axis,
+      barb,
+      ringY,
+      ringZ,
+      look2 === 0 ? 60 : 30,
+      look2 === 0 ? distances.far : distances.hover,
+    );
+    const error = subtract(tipFor(bench, at, axis, barb, distances.hover), bench.seenTip(seen));
+    const lateral = norm(subtract(error, scale(barb, dot(error, barb))));
+    if (look2 > 0 && lateral < hoverToleranceM) {
+      await context.stage("pickup: hover", { loop: k, lateralM: lateral, looks: look2 });
+      await bench.moveTipBy(
+        scale(barb, dot(error, barb) + distances.hover - distances.engaged),
+        signal,
+        false,
+      );
+      break;
+    }
+    if (look2 >= 7)
+      throw new CellError(
+        "SKILL_NOT_CONVERGED",
+        `the hook stays ${(lateral * 1e6).toFixed(1)} µm off the ring of loop ${k}`,
+      );
+    await bench.moveTipBy(error, signal, look2 === 0);
+  }
+
+  // Lift test: the ring must rise with the needle.
+  const before = await bench.look(signal, 2);
+  await bench.moveTipBy(scale(axis, -liftM), signal, true);
+  const after = await bench.look(signal, 2);
+  bench.anchor(after);
+  const carried = await ringOnHook(bench, after, axis, barb);
+  const risen = distance(bench.seenTip(after), bench.seenTip(before));
+  await context.stage("pickup: lift test", {
+    loop: k,
+    carried: carried.seen,
+    scores: [...carried.scores],
+    risenM: risen,
+  });
+  return {
+    loop: k,
+    engaged: carried.seen,
+    detail: carried.seen ? `loop ${k} is on the hook` : `loop ${k} did not rise with the needle`,
+  };
+}
+
+async function locateRing(
+  bench: Workbench,
+  look: Look,
+  axis: Vec3,
+  barb: Vec3,
+  ringY: Vec3,
+  ringZ: Vec3,
+  radius: number,
+  along: number,
+): Promise<Vec3> {
+  const expected = subtract(bench.seenTip(look), tipFor(bench, [0, 0, 0], axis, barb, along));
+  const near = asPair(
+    viewIndexes.map((i): Pixel => {
+      const [u, v] = projectVector(bench.views()[i], subtract(expected, bench.seenTip(look)));
+      return [look.tips[i][0] + u, look.tips[i][1] + v];
+    }),
+  );
+  const rings = await findRings(bench, near, radius, ringY, ringZ);
+  for (const [i, ring] of rings.entries())
+    if (!ring.found)
+      throw new CellError(
+        "VISION_UNKNOWN",
+        `the loop is not seen in ${bench.file.microscopes[i as 0 | 1].name}: ${ring.reason}`,
+      );
+  return triangulate(bench.views(), asPair(rings.map((ring): Pixel => [ring.x, ring.y]))).point;
+}
+
+/** Whether a ring hangs on the barb: looked for exactly there, in both views. */
+export async function ringOnHook(
+  bench: Workbench,
+  look: Look,
+  axis: Vec3,
+  barb: Vec3,
+): Promise<{ readonly seen: boolean; readonly scores: readonly [number, number] }> {
+  const { hookHeightM, hookReachM, tipDiameterM } = bench.file.needle;
+  const middle = add(scale(axis, -hookHeightM), scale(barb, (tipDiameterM / 2 + hookReachM) / 2));
+  const across = unit(cross(axis, barb));
+  const near = asPair(
+    viewIndexes.map((i): Pixel => {
+      const [u, v] = projectVector(bench.views()[i], middle);
+      return [look.tips[i][0] + u, look.tips[i][1] + v];
+    }),
+  );
+  const rings = await findRings(bench, near, 16, across, axis);
+  const scores = asPair(rings.map((ring) => (ring.found ? ring.confidence : 0)));
+  return { seen: rings.some((ring) => ring.found) && scores[0] + scores[1] > 0.6, scores };
+}
