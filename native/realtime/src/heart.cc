@@ -22,6 +22,8 @@ namespace {
 
 constexpr uint64_t kInTissueBit = uint64_t{1} << 32;
 
+std::atomic<uint64_t> newestBeat{0};
+
 int duplicate(int fd) {
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) throw std::system_error(errno, std::generic_category(), "the heartbeat's descriptor");
@@ -127,8 +129,11 @@ void Heart::flush() noexcept {
   if (!awaitingRoom()) {
     refusedInARow_.store(0, std::memory_order_relaxed);
     beats_.fetch_add(1, std::memory_order_relaxed);
+    newestBeat.store(monotonicNs(), std::memory_order_release);
   }
 }
+
+uint64_t Heart::newestBeatNs() noexcept { return newestBeat.load(std::memory_order_acquire); }
 
 HeartStatus Heart::status() const noexcept {
   HeartStatus status;

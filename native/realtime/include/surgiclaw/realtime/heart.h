@@ -47,6 +47,11 @@ class Heart {
   HeartStatus status() const noexcept;
   void stop();
 
+  /// CLOCK_MONOTONIC of the newest beat that any heart of this process has written whole, 0 before the first. Grows old
+  /// when the event loop hangs, the guardian is gone or no heart beats: for loops that must then stop by themselves.
+  /// RT-safe.
+  static uint64_t newestBeatNs() noexcept;
+
  private:
   bool tick(uint64_t dueNs) noexcept;
   /// Sends the rest of the current beat. RT-safe: never waits for the reader.
