@@ -32,7 +32,7 @@ const stages = z
     host: key(text.default("127.0.0.1"), "address of the controller (transport tcp)"),
     port: key(port.default(12321), "TCP port of the controller (transport tcp)"),
     path: key(path.optional(), "serial device, best by its name in /dev/serial/by-id (transport serial)"),
-    baud: key(z.int().min(1200).max(921600).default(38400), "speed of the serial line", { unit: "bit/s" }),
+    baud: key(z.int().min(1200).max(921600).default(115200), "speed of the serial line", { unit: "bit/s" }),
   })
   .refine((value) => value.transport !== "serial" || value.path !== undefined, {
     path: ["path"],
@@ -81,6 +81,10 @@ const reasoner = z.strictObject({
       .regex(/^(ipc|tcp):\/\/.+/)
       .default("ipc://runs/reasoner.sock"),
     "ZeroMQ address of the worker (kind zmq): ipc://PATH or tcp://HOST:PORT",
+  ),
+  mode: key(
+    z.enum(["bind", "connect"]).default("bind"),
+    "whether the daemon binds the address and workers connect, or the worker binds (kind zmq)",
   ),
   deadlineS: key(z.number().min(0.1).max(120).default(10), "longest wait for a reply", {
     unit: "s",

@@ -15,6 +15,7 @@ import {
   type MethodResult,
   type Topic,
 } from "./protocol.js";
+import { SendQueue } from "./send-queue.js";
 
 interface Waiter {
   resolve(result: unknown): void;
@@ -25,6 +26,7 @@ const isCode = (code: string): code is ErrorCode => Object.hasOwn(errorCatalogue
 
 export class CommandClient {
   private dealer: Dealer | undefined;
+  private readonly requests = new SendQueue<string>(async (text) => this.dealer?.send(text), 1000);
   private readonly waiters = new Map<string, Waiter>();
   /** Answers that came after their deadline. */
   lateReplies = 0;
@@ -67,8 +69,7 @@ export class CommandClient {
     params: MethodParams<M>,
     options: { readonly timeoutS?: number; readonly signal?: AbortSignal } = {},
   ): Promise<MethodResult<M>> {
-    const dealer = this.dealer;
-    if (dealer === undefined) throw new CellError("LINK_CLOSED", `${this.endpoint} is not open`);
+    if (this.dealer === undefined) throw new CellError("LINK_CLOSED", `${this.endpoint} is not open`);
     const id = randomUUID();
     const began = monotonicNow();
     const limitS = options.timeoutS ?? 5;
@@ -89,7 +90,7 @@ export class CommandClient {
     });
     answer.catch(() => undefined);
     try {
-      await dealer.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+      this.requests.push(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
       const result = methods[method].result.safeParse(await answer);
       if (!result.success) {
         throw new CellError("LINK_PROTOCOL", `${method}: the answer does not follow its schema`, {

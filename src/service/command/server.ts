@@ -21,6 +21,7 @@ import {
   type MethodResult,
   type Response,
 } from "./protocol.js";
+import { SendQueue } from "./send-queue.js";
 import type { CellService } from "./service.js";
 
 export interface CommandServerOptions {
@@ -73,10 +74,11 @@ export class CommandServer {
   private readonly files: string[] = [];
   private readonly seen = new SeenIds(1024);
   private readonly closing = new AbortController();
-  private readonly pending: Buffer[][] = [];
-  private sending: Promise<void> | undefined;
-  private readonly outbox: CellEvent[] = [];
-  private publishing: Promise<void> | undefined;
+  private readonly replies = new SendQueue<Buffer[]>(async (frames) => this.router?.send(frames), 1000);
+  private readonly outbox = new SendQueue<CellEvent>(
+    async ({ topic, event }) => this.publisher?.send([topic, JSON.stringify(event)]),
+    1000,
+  );
 
   constructor(
     private readonly cell: CellService,
@@ -123,26 +125,20 @@ export class CommandServer {
   publish(event: CellEvent): void {
     if (this.publisher === undefined || this.closing.signal.aborted) return;
     this.outbox.push(event);
-    this.publishing ??= this.drainEvents(this.publisher).finally(() => {
-      this.publishing = undefined;
-    });
   }
 
   /** Idempotent; bounded: waits for what is already being sent, at most a moment. */
   async close(): Promise<void> {
     if (this.closing.signal.aborted) return;
     this.closing.abort(new CellError("LINK_ABORTED", "the daemon is shutting down"));
-    await Promise.race([Promise.allSettled([this.publishing, this.sending]), this.options.clock.sleep(0.5)]);
+    await Promise.race([
+      Promise.all([this.outbox.settled(), this.replies.settled()]),
+      this.options.clock.sleep(0.5),
+    ]);
     this.router?.close();
     this.publisher?.close();
     await this.receiving?.catch(() => undefined);
     await Promise.all(this.files.map(async (file) => rm(file, { force: true })));
-  }
-
-  private async drainEvents(publisher: Publisher): Promise<void> {
-    for (let next = this.outbox.shift(); next !== undefined; next = this.outbox.shift()) {
-      await publisher.send([next.topic, JSON.stringify(next.event)]).catch(() => undefined);
-    }
   }
 
   private async receive(router: Router): Promise<void> {
@@ -156,20 +152,9 @@ export class CommandServer {
         continue;
       }
       // Not awaited: a long call must never keep a stop waiting.
-      void this.answer(body).then((response) => this.reply(envelope, response));
-    }
-  }
-
-  private reply(envelope: Buffer[], response: Response): void {
-    this.pending.push([...envelope, Buffer.from(JSON.stringify(response))]);
-    this.sending ??= this.drainReplies().finally(() => {
-      this.sending = undefined;
-    });
-  }
-
-  private async drainReplies(): Promise<void> {
-    for (let next = this.pending.shift(); next !== undefined; next = this.pending.shift()) {
-      await this.router?.send(next).catch(() => undefined);
+      void this.answer(body).then((response) => {
+        this.replies.push([...envelope, Buffer.from(JSON.stringify(response))]);
+      });
     }
   }
 

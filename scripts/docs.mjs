@@ -1,0 +1,100 @@
+/**
+ * Writes the parts of the documentation that the program itself knows: the table of configuration keys, the table of
+ * command methods and their JSON Schemas. With --check it only says whether they are up to date.
+ *   npm run docs
+ *   node scripts/docs.mjs --check
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import * as prettier from "prettier";
+import { z } from "zod";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const dist = process.env.SURGICLAW_DIST ?? path.join(root, "dist");
+const { explainConfig } = await import(path.join(dist, "src/base/config.js"));
+const { methods, eventSchemas, protocolVersion } = await import(
+  path.join(dist, "src/service/command/protocol.js")
+);
+
+const cell = (text) => String(text).replaceAll("|", "\\|");
+
+function configTable() {
+  const rows = explainConfig().map((entry) => {
+    const fallback = entry.required
+      ? "required"
+      : entry.default === undefined
+        ? "none"
+        : `\`${JSON.stringify(entry.default)}\``;
+    const columns = [
+      `\`${entry.path}\``,
+      entry.type,
+      entry.unit ?? "",
+      fallback,
+      entry.requiresRestart ? "restart" : "live",
+      entry.description,
+    ];
+    return `| ${columns.map(cell).join(" | ")} |`;
+  });
+  return [
+    "| key | type and range | unit | default | change | meaning |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
+}
+
+const schemaOf = (schema, io) => z.toJSONSchema(schema, { io, unrepresentable: "any" });
+
+function methodTable() {
+  const rows = Object.entries(methods).map(([name, spec]) => {
+    const params = Object.keys(schemaOf(spec.params, "input").properties ?? {});
+    return `| \`${name}\` | ${params.map((param) => `\`${param}\``).join(", ")} | ${spec.control ? "yes" : "no"} | ${cell(spec.summary)} |`;
+  });
+  return ["| method | parameters | needs the lease | what it does |", "|---|---|---|---|", ...rows].join(
+    "\n",
+  );
+}
+
+function protocolSchema() {
+  const calls = Object.entries(methods).map(([name, { summary, control, params, result }]) => [
+    name,
+    { summary, control, params: schemaOf(params, "input"), result: schemaOf(result, "output") },
+  ]);
+  const events = Object.entries(eventSchemas).map(([topic, schema]) => [topic, schemaOf(schema, "output")]);
+  return JSON.stringify({
+    title: "Command protocol of surgiclawd",
+    version: protocolVersion,
+    methods: Object.fromEntries(calls),
+    events: Object.fromEntries(events),
+  });
+}
+
+/** The text with what lies between the markers of `name` replaced. */
+function between(text, name, content) {
+  const begin = `<!-- generated: ${name} (npm run docs) -->`;
+  const end = `<!-- end of ${name} -->`;
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`the markers of ${name} are missing`);
+  return `${text.slice(0, from)}${begin}\n\n${content}\n\n${text.slice(to)}`;
+}
+
+const read = async (file) => readFile(path.join(root, file), "utf8").catch(() => "");
+const wanted = {
+  "docs/configuration.md": between(await read("docs/configuration.md"), "configuration keys", configTable()),
+  "docs/commands.md": between(await read("docs/commands.md"), "methods", methodTable()),
+  "docs/command-protocol.schema.json": protocolSchema(),
+};
+for (const [file, text] of Object.entries(wanted)) {
+  const target = path.join(root, file);
+  const options = (await prettier.resolveConfig(target)) ?? {};
+  const formatted = await prettier.format(text, { ...options, filepath: target });
+  if (formatted === (await read(file))) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`${file} is out of date: run npm run docs`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(target, formatted);
+    console.log(`${file} written`);
+  }
+}
