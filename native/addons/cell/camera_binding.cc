@@ -113,7 +113,7 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
   explicit JsCamera(const Napi::CallbackInfo& info)
       : Napi::ObjectWrap<JsCamera>(info),
         environment_(Environment::of(info.Env())),
-        core_(std::make_shared<CameraCore>(optionsFromJs(info[0]))),
+        core_(makeCore(info)),
         closer_(environment_.addCloser([core = core_] { core->shutDown(); })) {
     info.This().As<Napi::Object>().TypeTag(&kCameraTag);
   }
@@ -130,6 +130,15 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
   std::shared_ptr<grabber::FrameSource> source() const { return core_->camera; }
 
  private:
+  static std::shared_ptr<CameraCore> makeCore(const Napi::CallbackInfo& info) {
+    const grabber::CameraOptions options = optionsFromJs(info[0]);
+    try {
+      return std::make_shared<CameraCore>(options);
+    } catch (const grabber::GrabberError&) {
+      throw toJsError(info.Env(), std::current_exception());
+    }
+  }
+
   Napi::Value open(const Napi::CallbackInfo& info) {
     return runOn(
         core_->lane, info.Env(), [core = core_] { return core->camera->open(); }, identityToJs);

@@ -32,6 +32,9 @@ class CodedError : public std::exception {
 /// INTERNAL.
 Napi::Error toJsError(Napi::Env env, const std::exception_ptr& error);
 
+/// Outlives its environment by the rest of the process: objects are finalised in an order that Node does not
+/// promise, some after everything else, and they may still ask for a closer to be removed. What counts
+/// (threads, references) is let go in the cleanup hook.
 class Environment {
  public:
   /// JS thread. Once per environment, from the module's initialisation.
@@ -39,7 +42,6 @@ class Environment {
   /// JS thread.
   static Environment& of(Napi::Env env);
 
-  ~Environment();
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
@@ -67,6 +69,7 @@ class Environment {
 
  private:
   explicit Environment(Napi::Env env);
+  ~Environment() = default;
   static void onCleanup(void* self);
   static void callJs(Napi::Env env, Napi::Function, Environment* self, Delivery* delivery);
   using Channel = Napi::TypedThreadSafeFunction<Environment, Delivery, &Environment::callJs>;
