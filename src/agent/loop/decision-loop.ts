@@ -377,9 +377,15 @@ export class DecisionLoop {
     const { audit, clock, latch } = this.ports;
     this.suggestion = undefined;
     await audit.append("loop", skillStartAction, { decisionId, skill, observationId: observation.id });
-    if (interrupted.aborted) return;
-    if (latch.latched && skill !== Skill.stop) {
-      this.enter("stopped", latch.state.reason);
+    const withheld = interrupted.aborted || (latch.latched && skill !== Skill.stop);
+    if (withheld) {
+      await audit.append("loop", skillEndAction, {
+        decisionId,
+        skill,
+        status: "stopped",
+        detail: "not begun",
+      });
+      if (!interrupted.aborted) this.enter("stopped", latch.state.reason);
       return;
     }
     this.tally.skillsRun++;
