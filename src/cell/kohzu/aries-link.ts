@@ -121,7 +121,10 @@ export class AriesLink {
   ): Promise<AriesReply> {
     const turn = this.tail.then(async () => {
       if (options.signal?.aborted === true)
-        throw new CellError("LINK_ABORTED", `${this.options.device}: ${command} was cancelled before it was sent`);
+        throw new CellError(
+          "LINK_ABORTED",
+          `${this.options.device}: ${command} was cancelled before it was sent`,
+        );
       if (this.outOfStep) await this.synchronise();
       options.permit?.();
       return this.transact(command, parameters);
@@ -284,4 +287,3 @@ export class AriesLink {
     for (const waiter of [...this.stopWaiters]) waiter.reject(reason);
   }
 }
-

@@ -74,7 +74,10 @@ export function toPulses(axis: KohzuAxis, position: number): number {
 /** @throws CellError DEVICE_LIMIT naming axis, target and limit; UNIT_NOT_FINITE for what is no whole number */
 export function checkTarget(axis: KohzuAxis, pulses: number, what = "target"): void {
   if (!Number.isSafeInteger(pulses))
-    throw new CellError("UNIT_NOT_FINITE", `axis ${axis.number}: ${what} ${pulses} is no whole number of pulses`);
+    throw new CellError(
+      "UNIT_NOT_FINITE",
+      `axis ${axis.number}: ${what} ${pulses} is no whole number of pulses`,
+    );
   if (pulses < axis.minPulses || pulses > axis.maxPulses)
     throw new CellError(
       "DEVICE_LIMIT",

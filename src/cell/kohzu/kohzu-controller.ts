@@ -162,7 +162,10 @@ export class KohzuController {
     if (this.lifecycle.current !== "inactive") this.lifecycle.requireActive("activating");
     const readings = await this.readAll(signal);
     if (readings.some((reading) => reading.status.emergencyStop))
-      throw new CellError("DEVICE_EMERGENCY_STOP", `${this.options.name}: the emergency stop input is closed`);
+      throw new CellError(
+        "DEVICE_EMERGENCY_STOP",
+        `${this.options.name}: the emergency stop input is closed`,
+      );
     this.lifecycle.enter("active");
   }
 
@@ -415,8 +418,7 @@ export class KohzuController {
       throw new CellError("DEVICE_EMERGENCY_STOP", `${where}: the emergency stop input is closed`);
     if (status.limitCw && status.limitCcw)
       throw new CellError("DEVICE_FAULT", `${where}: both limit switches are closed: no stage connected?`);
-    if (status.driving !== "stopped")
-      throw new CellError("COMMAND_INVALID", `${where} is already moving`);
+    if (status.driving !== "stopped") throw new CellError("COMMAND_INVALID", `${where} is already moving`);
   }
 
   /** A closed limit switch blocks the way outward; the way back is always free. */
@@ -426,7 +428,8 @@ export class KohzuController {
       throw new CellError("DEVICE_NOT_HOMED", `${this.options.name}: axis ${axis.number} is not homed`);
     const first = waypoints[0] ?? reading.pulses;
     const blocked =
-      (reading.status.limitCw && first > reading.pulses) || (reading.status.limitCcw && first < reading.pulses);
+      (reading.status.limitCw && first > reading.pulses) ||
+      (reading.status.limitCcw && first < reading.pulses);
     if (blocked)
       throw new CellError(
         "DEVICE_LIMIT",
@@ -491,7 +494,10 @@ export class KohzuController {
       const status = decodeStatus(await this.main.request("STR", [axis.number], { signal }));
       stopped = status.driving === "stopped" ? stopped + 1 : 0;
       if (monotonicNow() > deadlineS)
-        throw new CellError("DEVICE_NOT_SETTLED", `${this.options.name}: axis ${axis.number}: homing took too long`);
+        throw new CellError(
+          "DEVICE_NOT_SETTLED",
+          `${this.options.name}: axis ${axis.number}: homing took too long`,
+        );
     }
     const reading = await this.readAxis(axis.number, signal);
     if (!reading.homed || reading.pulses !== 0)

@@ -18,7 +18,10 @@ export class KohzuStages implements StageDevice {
   position(axis: number): number {
     const reading = this.controller.lastReading(axis);
     if (reading === undefined)
-      throw this.controller.status.fault ?? new CellError("DEVICE_FAULT", `the position of axis ${axis} is unknown`);
+      throw (
+        this.controller.status.fault ??
+        new CellError("DEVICE_FAULT", `the position of axis ${axis} is unknown`)
+      );
     return reading.pulses * this.controller.axis(axis).step;
   }
 
@@ -47,11 +50,12 @@ export class KohzuStages implements StageDevice {
   }
 
   /** @throws CellError COMMAND_INVALID on a serial line, which has one owner */
-  async lend<T>(
-    work: (address: { readonly host: string; readonly port: number }) => Promise<T>,
-  ): Promise<T> {
+  async lend<T>(work: (address: { readonly host: string; readonly port: number }) => Promise<T>): Promise<T> {
     if (this.address === undefined)
-      throw new CellError("COMMAND_INVALID", "stages on a serial line cannot be lent: the line has one owner");
+      throw new CellError(
+        "COMMAND_INVALID",
+        "stages on a serial line cannot be lent: the line has one owner",
+      );
     this.controller.suspend();
     try {
       return await work(this.address);

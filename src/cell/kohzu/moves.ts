@@ -90,7 +90,10 @@ async function look(link: AriesLink, progress: Progress, context: MoveContext): 
   if (target === undefined) return;
   const status = decodeStatus(await link.request("STR", [axis.number], { signal }));
   if (status.emergencyStop)
-    throw new CellError("DEVICE_EMERGENCY_STOP", `${name}: axis ${axis.number} was stopped by the emergency stop`);
+    throw new CellError(
+      "DEVICE_EMERGENCY_STOP",
+      `${name}: axis ${axis.number} was stopped by the emergency stop`,
+    );
   progress.stoppedLooks = status.driving === "stopped" ? progress.stoppedLooks + 1 : 0;
   if (progress.stoppedLooks < 2) {
     if (monotonicNow() > progress.deadlineS)
