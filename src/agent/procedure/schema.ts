@@ -24,7 +24,7 @@ const patch = z
 const imageDirection = z
   .tuple([z.number().min(-1).max(1), z.number().min(-1).max(1)])
   .refine((axis) => Math.abs(Math.hypot(...axis) - 1) < 1e-6, {
-    message: "the direction must have length 1",
+    error: "the direction must have length 1",
   });
 
 const pick = z.strictObject({
@@ -59,6 +59,7 @@ const snapshotFrame = z.strictObject({
   width: key(z.int().min(1).max(16384), "columns", { unit: "px" }),
   height: key(z.int().min(1).max(16384), "rows", { unit: "px" }),
   sha256: key(z.string().regex(/^[0-9a-f]{64}$/), "SHA-256 of the frame's grey levels"),
+  takenAtS: key(z.number(), "monotonic time of exposure on the machine that took it", { unit: "s" }),
 });
 
 export const procedureSchema = z.strictObject({

@@ -171,13 +171,7 @@ export async function alignFinely(
   const [site] = await trackSites(bench, [{ target, near }], signal);
   if (site === undefined) throw new RangeError("one target, one site");
   const axis = plannedAxis(bench, target);
-  const views = bench.views();
-  const goals = asPair(
-    viewIndexes.map((i): Pixel => {
-      const [u, v] = projectVector(views[i], scale(axis, -working.standoffM));
-      return [site.rest[i][0] + u, site.rest[i][1] + v];
-    }),
-  );
+  const goals = bench.goals(target, site.rest);
   await context.stage("servo", {
     target: target.id,
     goalsPx: goals.flat(),

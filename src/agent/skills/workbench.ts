@@ -10,8 +10,8 @@ import {
   add,
   compose,
   dot,
-  invert,
   rotate,
+  scale,
   subtract,
   transpose,
   type Mat3,
@@ -22,13 +22,16 @@ import type { CellDevices } from "../../cell/devices.js";
 import type { FrameLease, Geometry, NeedleEstimate } from "../../cell/native.js";
 import {
   anchored,
+  directionFromImages,
   drawnView,
   metresPerPixel,
+  projectVector,
   triangulate,
   type Pixel,
   type ViewModel,
   type ViewPair,
 } from "../perception/view-model.js";
+import type { ProcedureTarget } from "../procedure/schema.js";
 import { working } from "./limits.js";
 import type { Session } from "./session.js";
 
@@ -321,9 +324,16 @@ export class Workbench {
     return Math.hypot(a[0] - b[0], a[1] - b[1]) * metresPerPixel(this.views()[i]);
   }
 
-  /** Flange pose for a wanted head pose. */
-  flangeFor(baseFromHead: Transform): Transform {
-    return compose(baseFromHead, invert(this.parts.tree.fixedEdge("head")));
+  /** Where the tip belongs in each view for a site seen at `sitePx`: the stand-off before it, along the planned line. */
+  goals(target: ProcedureTarget, sitePx: readonly [Pixel, Pixel]): readonly [Pixel, Pixel] {
+    const views = this.views();
+    const axis = directionFromImages(views, asPair(target.picks.map((pick): Pixel => pick.axis)));
+    return asPair(
+      viewIndexes.map((i): Pixel => {
+        const [u, v] = projectVector(views[i], scale(axis, -working.standoffM));
+        return [sitePx[i][0] + u, sitePx[i][1] + v];
+      }),
+    );
   }
 }
 
