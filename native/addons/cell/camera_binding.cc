@@ -188,10 +188,13 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
                              std::shared_ptr<grabber::FrameLease> lease, std::exception_ptr error) {
                            environment.deliver([&environment, deferred, name, lease, error](Napi::Env env) {
                              environment.delivered();
-                             if (error) {
-                               deferred->Reject(toJsError(env, error).Value());
-                             } else {
+                             try {
+                               if (error) std::rethrow_exception(error);
                                deferred->Resolve(wrapFrame(env, name, std::move(*lease)));
+                             } catch (const Napi::Error& refused) {
+                               deferred->Reject(refused.Value());
+                             } catch (...) {
+                               deferred->Reject(toJsError(env, std::current_exception()).Value());
                              }
                            });
                          });

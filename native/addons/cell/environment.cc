@@ -1,6 +1,8 @@
 #include "environment.h"
 
+#include <cstdlib>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "surgiclaw/grabber/grabber_error.h"
@@ -8,6 +10,17 @@
 namespace surgiclaw::cell {
 
 namespace {
+
+/// Every environment there ever was; never destroyed.
+struct Registry {
+  std::mutex mutex;
+  std::vector<Environment*> environments;
+
+  static Registry& instance() {
+    static auto* const registry = new Registry;
+    return *registry;
+  }
+};
 
 /// Instance data of Node-API is deleted with the environment unless something else is said.
 void keep(Napi::Env, Environment*) {}
@@ -55,13 +68,15 @@ Napi::Error toJsError(Napi::Env env, const std::exception_ptr& error) {
 }
 
 Environment& Environment::create(Napi::Env env) {
-  // Reachable for good, so that a leak checker does not take it for lost.
-  static auto* const all = new std::vector<Environment*>;
-  static auto* const guard = new std::mutex;
   auto* const environment = new Environment(env);
   {
-    const std::lock_guard<std::mutex> lock(*guard);
-    all->push_back(environment);
+    Registry& registry = Registry::instance();
+    const std::lock_guard<std::mutex> lock(registry.mutex);
+    // process.exit() runs no cleanup hook: it goes straight to the destructors of static objects, OpenCV's
+    // among them, which our threads would be using. Registered after those were made, so run before they are
+    // destroyed.
+    if (registry.environments.empty()) std::atexit(&Environment::onExit);
+    registry.environments.push_back(environment);
   }
   env.SetInstanceData<Environment, &keep>(environment);
   // Added after the channel, so run before the channel goes: hooks run in reverse order.
@@ -78,23 +93,38 @@ Environment::Environment(Napi::Env env)
 
 void Environment::onCleanup(void* self) {
   auto* const environment = static_cast<Environment*>(self);
-  // First what feeds the lanes, then the lanes, then the way back: no thread of ours is left when JavaScript
-  // goes.
-  auto closers = std::move(environment->closers_);
-  environment->closers_.clear();
-  for (const auto& closer : closers) closer.second();
-  environment->vision1_.abandon();
-  environment->vision2_.abandon();
-  environment->disk_.finish();
-  environment->disposal_.finish();
+  environment->closeAll();
   environment->leaseConstructor.Reset();
   environment->channel_.Abort();
+}
+
+void Environment::onExit() {
+  Registry& registry = Registry::instance();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  for (Environment* const environment : registry.environments) environment->closeAll();
+}
+
+void Environment::closeAll() {
+  // First what feeds the lanes, then the lanes: no thread of ours is left afterwards.
+  for (auto* const closers : {&urgentClosers_, &closers_}) {
+    const auto taken = std::exchange(*closers, {});
+    for (const auto& closer : taken) closer.second();
+  }
+  vision1_.abandon();
+  vision2_.abandon();
+  disk_.finish();
+  disposal_.finish();
 }
 
 void Environment::callJs(Napi::Env env, Napi::Function, Environment*, Delivery* delivery) {
   const std::unique_ptr<Delivery> owned(delivery);
   if (static_cast<napi_env>(env) == nullptr) return;
-  (*owned)(env);
+  try {
+    (*owned)(env);
+  } catch (const Napi::Error&) {
+    // Every delivery hands its own errors to its promise. What is left is an environment that is being
+    // terminated: it refuses every call, and nobody is there to be told.
+  }
 }
 
 void Environment::deliver(Delivery delivery) {
@@ -112,11 +142,14 @@ void Environment::delivered() {
 
 Lane& Environment::vision() { return vision2_.load() < vision1_.load() ? vision2_ : vision1_; }
 
-uint64_t Environment::addCloser(std::function<void()> close) {
-  closers_.emplace(nextCloser_, std::move(close));
+uint64_t Environment::addCloser(std::function<void()> close, bool urgent) {
+  (urgent ? urgentClosers_ : closers_).emplace(nextCloser_, std::move(close));
   return nextCloser_++;
 }
 
-void Environment::removeCloser(uint64_t handle) { closers_.erase(handle); }
+void Environment::removeCloser(uint64_t handle) {
+  urgentClosers_.erase(handle);
+  closers_.erase(handle);
+}
 
 }  // namespace surgiclaw::cell

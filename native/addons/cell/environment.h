@@ -61,8 +61,8 @@ class Environment {
   Lane& disposal() { return disposal_; }
 
   /// JS thread: `close` runs before the environment goes, and must end the threads of its object. It may
-  /// block, and must not touch JavaScript. Returns a handle for removeCloser().
-  uint64_t addCloser(std::function<void()> close);
+  /// block, and must not touch JavaScript. Urgent ones run first. Returns a handle for removeCloser().
+  uint64_t addCloser(std::function<void()> close, bool urgent = false);
   void removeCloser(uint64_t handle);
 
   Napi::FunctionReference leaseConstructor;
@@ -71,12 +71,16 @@ class Environment {
   explicit Environment(Napi::Env env);
   ~Environment() = default;
   static void onCleanup(void* self);
+  static void onExit();
+  /// Ends every thread. Idempotent.
+  void closeAll();
   static void callJs(Napi::Env env, Napi::Function, Environment* self, Delivery* delivery);
   using Channel = Napi::TypedThreadSafeFunction<Environment, Delivery, &Environment::callJs>;
 
   Napi::Env env_;
   Channel channel_;
   uint64_t expected_ = 0;
+  std::map<uint64_t, std::function<void()>> urgentClosers_;
   std::map<uint64_t, std::function<void()>> closers_;
   uint64_t nextCloser_ = 1;
   Lane vision1_{"vision-1"};

@@ -47,7 +47,9 @@ class JsHeart : public Napi::ObjectWrap<JsHeart> {
       throw failure(info.Env(), "SAFETY_HEARTBEAT", error.what());
     }
     heart_->setNeedle(inTissue_, retractToMicrosteps_);
-    closer_ = environment_.addCloser([heart = heart_] { heart->stop(); });
+    // First of all: whatever else takes long to close, the guardian must not be told meanwhile that all is
+    // well.
+    closer_ = environment_.addCloser([heart = heart_] { heart->stop(); }, true);
   }
 
   void touch(const Napi::CallbackInfo&) {
