@@ -1,6 +1,5 @@
 #include "environment.h"
 
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -10,17 +9,6 @@
 namespace surgiclaw::cell {
 
 namespace {
-
-/// Every environment there ever was; never destroyed.
-struct Registry {
-  std::mutex mutex;
-  std::vector<Environment*> environments;
-
-  static Registry& instance() {
-    static auto* const registry = new Registry;
-    return *registry;
-  }
-};
 
 /// Instance data of Node-API is deleted with the environment unless something else is said.
 void keep(Napi::Env, Environment*) {}
@@ -68,19 +56,23 @@ Napi::Error toJsError(Napi::Env env, const std::exception_ptr& error) {
 }
 
 Environment& Environment::create(Napi::Env env) {
+  // Reachable for good, so that a leak checker does not take it for lost.
+  static auto* const guard = new std::mutex;
+  static auto* const all = new std::vector<Environment*>;
   auto* const environment = new Environment(env);
   {
-    Registry& registry = Registry::instance();
-    const std::lock_guard<std::mutex> lock(registry.mutex);
-    // process.exit() runs no cleanup hook: it goes straight to the destructors of static objects, OpenCV's
-    // among them, which our threads would be using. Registered after those were made, so run before they are
-    // destroyed.
-    if (registry.environments.empty()) std::atexit(&Environment::onExit);
-    registry.environments.push_back(environment);
+    const std::lock_guard<std::mutex> lock(*guard);
+    all->push_back(environment);
   }
   env.SetInstanceData<Environment, &keep>(environment);
   // Added after the channel, so run before the channel goes: hooks run in reverse order.
   napi_add_env_cleanup_hook(env, &Environment::onCleanup, environment);
+  // process.exit() and an uncaught exception run no cleanup hook: they go straight to the destructors of
+  // static objects, OpenCV's among them, which our threads would be using.
+  const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
+  const auto onExit = [environment](const Napi::CallbackInfo&) { environment->closeAll(); };
+  process.Get("on").As<Napi::Function>().Call(
+      process, {Napi::String::New(env, "exit"), Napi::Function::New(env, onExit, "closeNativeThreads")});
   return *environment;
 }
 
@@ -96,12 +88,6 @@ void Environment::onCleanup(void* self) {
   environment->closeAll();
   environment->leaseConstructor.Reset();
   environment->channel_.Abort();
-}
-
-void Environment::onExit() {
-  Registry& registry = Registry::instance();
-  const std::lock_guard<std::mutex> lock(registry.mutex);
-  for (Environment* const environment : registry.environments) environment->closeAll();
 }
 
 void Environment::closeAll() {

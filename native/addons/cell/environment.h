@@ -71,7 +71,6 @@ class Environment {
   explicit Environment(Napi::Env env);
   ~Environment() = default;
   static void onCleanup(void* self);
-  static void onExit();
   /// Ends every thread. Idempotent.
   void closeAll();
   static void callJs(Napi::Env env, Napi::Function, Environment* self, Delivery* delivery);
