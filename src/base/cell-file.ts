@@ -1,9 +1,7 @@
 /** The cell file: frames, microscopes, needle, cartridge and known pose of one cell, as drawn. */
-import { readFile } from "node:fs/promises";
-import { parse } from "yaml";
 import { z } from "zod";
-import { CellError } from "./errors.js";
 import { frameSchema } from "./frame-tree.js";
+import { loadYaml } from "./yaml-file.js";
 
 const vec3 = z.tuple([z.number(), z.number(), z.number()]);
 const length = z.number().positive().max(1);
@@ -41,6 +39,14 @@ export const cellFileSchema = z.strictObject({
     ribbonWidthM: length,
     ribbonLengthM: length,
   }),
+  /** Which stage (profile) hangs on which axis of the controller. */
+  stages: z.array(
+    z.strictObject({
+      axis: z.number().int().min(1).max(32),
+      profile: z.string().min(1),
+      part: z.enum(["upper", "lower"]).optional(),
+    }),
+  ),
   stageAxes: z.strictObject({
     x: z.number().int(),
     y: z.number().int(),
@@ -57,28 +63,8 @@ export const cellFileSchema = z.strictObject({
 export type CellFile = z.infer<typeof cellFileSchema>;
 export type MicroscopeDrawing = z.infer<typeof microscopeSchema>;
 
-/** @throws CellError CONFIG_UNREADABLE or CONFIG_INVALID naming the key. */
+/** @throws CellError CONFIG_UNREADABLE or CONFIG_INVALID naming file, line and key. */
 export async function readCellFile(file: string): Promise<CellFile> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw new CellError("CONFIG_UNREADABLE", `cell file ${file}`, { cause: error });
-  }
-  return parseCellFile(text, file);
-}
-
-export function parseCellFile(text: string, file: string): CellFile {
-  let data: unknown;
-  try {
-    data = parse(text);
-  } catch (error) {
-    throw new CellError("CONFIG_UNREADABLE", `cell file ${file}: ${String(error)}`, { cause: error });
-  }
-  const result = cellFileSchema.safeParse(data);
-  if (!result.success) {
-    const issues = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-    throw new CellError("CONFIG_INVALID", `cell file ${file}: ${issues.join("; ")}`);
-  }
-  return result.data;
+  const codes = { unreadable: "CONFIG_UNREADABLE", invalid: "CONFIG_INVALID" } as const;
+  return (await loadYaml(file, cellFileSchema, codes)).value;
 }

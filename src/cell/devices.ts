@@ -64,6 +64,19 @@ export interface NeedleDevice {
     options: { readonly speedMS: number; readonly accelerationMS2: number },
     signal: AbortSignal,
   ): Promise<void>;
+  /** Down to a depth, a dwell, and back: run by the drive from one command on, never paced here. */
+  stroke(
+    stroke: {
+      readonly depthPositionM: number;
+      readonly speedMS: number;
+      readonly accelerationMS2: number;
+      readonly dwellS: number;
+      readonly retractToM: number;
+      readonly retractSpeedMS: number;
+      readonly retractAccelerationMS2: number;
+    },
+    signal: AbortSignal,
+  ): Promise<{ readonly deepestSeenM: number; readonly endM: number; readonly durationS: number }>;
   /** Microsteps of a position: what the guardian needs to withdraw without us. */
   microsteps(positionM: number): number;
   stop(): void;

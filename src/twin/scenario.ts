@@ -2,12 +2,11 @@
  * A scenario: how far the true cell lies from its drawing, how a run begins, and what goes wrong on the way. The seed
  * draws a cell from these ranges. The defaults are the floors of the design; a scenario may be harder.
  */
-import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { parse } from "yaml";
 import { z } from "zod";
-import { CellError } from "../base/errors.js";
+import { asCellError, CellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
+import { loadYaml } from "../base/yaml-file.js";
 
 /** [least, most] of a magnitude. */
 const pair = z.tuple([z.number(), z.number()]);
@@ -91,19 +90,14 @@ export type Scenario = z.infer<typeof scenarioSchema>;
 export async function readScenario(nameOrPath: string): Promise<Scenario> {
   const shipped = path.join(projectRoot, "src", "twin", "scenarios", `${nameOrPath}.yaml`);
   const file = /[/.]/.test(nameOrPath) ? nameOrPath : shipped;
-  let text: string;
   try {
-    text = await readFile(file, "utf8");
+    return (await loadYaml(file, scenarioSchema, { unreadable: "CONFIG_UNREADABLE", invalid: "CONFIG_INVALID" })).value;
   } catch (error) {
+    const known = asCellError(error);
+    if (known.code !== "CONFIG_UNREADABLE") throw known;
     throw new CellError("CONFIG_UNREADABLE", `there is no scenario ${nameOrPath}`, {
       cause: error,
       remedy: "name one of src/twin/scenarios (default, hard, needle-broken) or the path of a file",
     });
   }
-  const result = scenarioSchema.safeParse(parse(text));
-  if (!result.success) {
-    const issues = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-    throw new CellError("CONFIG_INVALID", `scenario ${file}: ${issues.join("; ")}`);
-  }
-  return result.data;
 }

@@ -206,24 +206,33 @@ export class Insert implements SkillProgram {
     });
     await clock.sleep(commandS - clock.now(), signal);
     bench.setInTissue(true);
-    let measured = { landingM: NaN, angleRad: NaN };
-    try {
-      await bench.moveNeedle(goal, { speedMS, accelerationMS2 }, signal);
-      const arrivedS = clock.now();
-      measured = await this.measureLanding(bench, fine, arrivedS);
-      await clock.sleep(arrivedS + dwellS - clock.now(), signal);
-    } finally {
-      // Out along its own axis whatever happened, unless a stop has taken over.
-      if (!signal.aborted) {
-        await bench.moveNeedle(
-          start,
-          { speedMS: retractSpeedMS, accelerationMS2: retractAccelerationMS2 },
-          signal,
-        );
-        bench.setInTissue(false);
-      }
-    }
-    await context.stage("withdrawn", { target: state.target.id, ...measured });
+    const beganS = clock.now();
+    const running = bench.stroke(
+      {
+        depthPositionM: goal,
+        speedMS,
+        accelerationMS2,
+        dwellS,
+        retractToM: start,
+        retractSpeedMS,
+        retractAccelerationMS2,
+      },
+      signal,
+    );
+    running.catch(() => undefined);
+    // A frame exposed while the needle stands at its depth, before the drive withdraws it.
+    const atDepthS = beganS + speedMS / accelerationMS2 + (goal - start) / speedMS + 0.02;
+    const measured = await this.measureLanding(bench, fine, atDepthS).catch(() => ({
+      landingM: NaN,
+      angleRad: NaN,
+    }));
+    const report = await running;
+    bench.setInTissue(false);
+    await context.stage("withdrawn", {
+      target: state.target.id,
+      deepestSeenM: report.deepestSeenM,
+      ...measured,
+    });
 
     const look = await bench.look(signal, 3);
     const axis = seenAxis(bench, look);

@@ -52,6 +52,8 @@ export type StageTargets = Partial<Record<"x" | "y" | "z" | "tiltX" | "tiltY" | 
 export interface WorkbenchParts {
   readonly file: CellFile;
   readonly tree: FrameTree;
+  /** Edges that the calibration found elsewhere than drawn. */
+  readonly edges: ReadonlyMap<string, Transform>;
   readonly devices: CellDevices;
   readonly geometry: Geometry;
   readonly clock: Clock;
@@ -95,16 +97,20 @@ export class Workbench {
 
   /** Tip of the needle as reported, robot coordinates (UR base), m. */
   tip(): Vec3 {
-    return this.parts.tree.pose("tip", this.reading(), "base").translation;
+    return this.pose("tip", this.reading(), "base").translation;
   }
 
   baseFromHead(): Transform {
-    return this.parts.tree.pose("head", this.reading(), "base");
+    return this.pose("head", this.reading(), "base");
   }
 
   /** A drawn frame in the head, for the present reading. */
   headFrom(frame: string, reading: DeviceReading = this.reading()): Transform {
-    return this.parts.tree.pose(frame, reading, "head");
+    return this.pose(frame, reading, "head");
+  }
+
+  private pose(frame: string, reading: DeviceReading, ancestor: string): Transform {
+    return this.parts.tree.pose(frame, reading, ancestor, this.parts.edges);
   }
 
   /** Up, away from the tissue, in robot coordinates. */
@@ -230,6 +236,14 @@ export class Workbench {
   ): Promise<void> {
     this.parts.assertMayMove();
     await this.devices.needle.moveTo(positionM, motion, signal);
+  }
+
+  async stroke(
+    stroke: Parameters<CellDevices["needle"]["stroke"]>[0],
+    signal: AbortSignal,
+  ): ReturnType<CellDevices["needle"]["stroke"]> {
+    this.parts.assertMayMove();
+    return this.devices.needle.stroke(stroke, signal);
   }
 
   setInTissue(inTissue: boolean): void {
