@@ -1,4 +1,6 @@
 /** The running log (pino): what a person follows while the daemon works. The audit log, not this, is the record. */
+import { mkdirSync, openSync } from "node:fs";
+import path from "node:path";
 import pino, { type Logger } from "pino";
 import { CellError } from "../base/errors.js";
 
@@ -15,12 +17,7 @@ export interface RunningLogOptions {
 
 /** Lines are written asynchronously in pino's own buffer; call `flush` before leaving. */
 export function createRunningLog(options: RunningLogOptions): Logger {
-  const destination = pino.destination({
-    dest: options.file ?? 2,
-    sync: false,
-    mkdir: true,
-    minLength: 0,
-  });
+  const destination = pino.destination({ dest: openFor(options.file), sync: false, minLength: 0 });
   return pino(
     {
       level: options.level,
@@ -32,6 +29,13 @@ export function createRunningLog(options: RunningLogOptions): Logger {
     },
     destination,
   );
+}
+
+/** Opened at once, so that a file that cannot be written shows at start-up and `flush` always has where to write. */
+function openFor(file: string | undefined): number {
+  if (file === undefined) return 2;
+  mkdirSync(path.dirname(file), { recursive: true });
+  return openSync(file, "a");
 }
 
 /** A CellError with its number and remedy; the chain of causes in words. */

@@ -103,7 +103,7 @@ t.test(
 t.test("unknown image conditions permit no skill that needs a usable image", async () => {
   fc.assert(
     fc.property(situation, fc.constantFrom("sharp", "exposure", "visible"), (s, key) => {
-      const spoilt = { ...s, [key]: "unknown" } as Situation;
+      const spoilt = { ...s, [key]: "unknown" as const };
       return !["SPATIAL_REGISTRATION", "ALIGN_NEEDLE", "INSERT"].includes(s.skill) || !allowed(spoilt);
     }),
     { seed, numRuns: 10000 },

@@ -10,7 +10,11 @@ t.comment(`seed ${seed}`);
 
 /** Text as a model writes it: nothing that could be part of a tag, at least one visible character. */
 const prose = fc
-  .string({ unit: fc.constantFrom(..."abcdefgh XYZ0123456789.,:;()µ°\n"), minLength: 1, maxLength: 60 })
+  .string({
+    unit: fc.constantFrom(...Array.from("abcdefgh XYZ0123456789.,:;()µ°\n")),
+    minLength: 1,
+    maxLength: 60,
+  })
   .map((text) => `${text}x`);
 const validReply = fc.record({ name: fc.constantFrom(...skillNames), think: prose, answer: prose });
 const write = ({ name, think, answer }: { name: string; think: string; answer: string }): string =>

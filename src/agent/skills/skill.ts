@@ -24,7 +24,7 @@ export interface SkillContext {
    * Enters a stage of the program, or a measurement within it, into the audit chain. Resolves when durable; await it
    * before a stage that must be explained on disk before it moves, ignore it otherwise (a failed write stops the skill).
    */
-  stage(name: string, measurements?: Measurements): Promise<void>;
+  readonly stage: (name: string, measurements?: Measurements) => Promise<void>;
 }
 
 export type SkillStatus = "succeeded" | "failed" | "not_converged" | "stopped";
