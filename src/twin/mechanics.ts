@@ -38,6 +38,8 @@ export interface Devices {
   /** m or rad by KOHZU axis. */
   stage(axis: number, nowS: number): number;
   needle(nowS: number): number;
+  /** How far the common centre of the tilts has wandered, head frame, m. */
+  tiltCentreWander(nowS: number): Vec3;
 }
 
 /** Something that happened to the tissue or an electrode, with where and when it truly did. */
@@ -154,7 +156,9 @@ export class Mechanics {
     const stages = new Map(stageAxisNumbers.map((axis) => [axis, this.devices.stage(axis, timeS)]));
     const needle = this.devices.needle(timeS);
     const tip = trueTipPose(this.cell, arm, stages, needle);
-    const cartridge = trueCartridgePose(this.cell, arm, stages);
+    const drawnCartridge = trueCartridgePose(this.cell, arm, stages);
+    const wander = rotate(arm.rotation, this.devices.tiltCentreWander(timeS));
+    const cartridge: Transform = { ...drawnCartridge, translation: add(drawnCartridge.translation, wander) };
     const shift = tissueShift(this.motion, timeS);
     const sample: MechanicsSample = {
       timeS,

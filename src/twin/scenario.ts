@@ -91,7 +91,9 @@ export async function readScenario(nameOrPath: string): Promise<Scenario> {
   const shipped = path.join(projectRoot, "src", "twin", "scenarios", `${nameOrPath}.yaml`);
   const file = /[/.]/.test(nameOrPath) ? nameOrPath : shipped;
   try {
-    return (await loadYaml(file, scenarioSchema, { unreadable: "CONFIG_UNREADABLE", invalid: "CONFIG_INVALID" })).value;
+    return (
+      await loadYaml(file, scenarioSchema, { unreadable: "CONFIG_UNREADABLE", invalid: "CONFIG_INVALID" })
+    ).value;
   } catch (error) {
     const known = asCellError(error);
     if (known.code !== "CONFIG_UNREADABLE") throw known;

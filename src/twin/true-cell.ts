@@ -24,7 +24,7 @@ import {
   type Vec3,
 } from "../base/transform.js";
 import type { Scenario } from "./scenario.js";
-import { forwardKinematics } from "./ur/forward-kinematics.js";
+import { flangePose, ur5Table } from "./ur/arm-geometry.js";
 
 export interface TrueMicroscope {
   readonly name: string;
@@ -83,11 +83,14 @@ function residualJointOffsets(
 ): number[] {
   const raw = file.knownPoseRad.map(() => random.normal(0, 1e-4));
   const wanted = random.uniform(...magnitude);
-  const nominal = forwardKinematics(file.knownPoseRad).translation;
+  const nominal = flangePose(ur5Table, file.knownPoseRad).translation;
   const sizeOf = (k: number): number =>
     norm(
       subtract(
-        forwardKinematics(file.knownPoseRad.map((q, i) => q + k * (raw[i] ?? 0))).translation,
+        flangePose(
+          ur5Table,
+          file.knownPoseRad.map((q, i) => q + k * (raw[i] ?? 0)),
+        ).translation,
         nominal,
       ),
     );
@@ -121,7 +124,10 @@ export function drawTrueCell(file: CellFile, scenario: Scenario, seed: number): 
   });
 
   const knownReading: DeviceReading = {
-    arm: forwardKinematics(file.knownPoseRad.map((q, i) => q + (jointOffsets[i] ?? 0))),
+    arm: flangePose(
+      ur5Table,
+      file.knownPoseRad.map((q, i) => q + (jointOffsets[i] ?? 0)),
+    ),
     stages: new Map(),
     needle: 0,
   };
@@ -228,7 +234,10 @@ export function trueCartridgePose(
 
 /** base from flange, with the arm's own errors: joint residuals, and the offset drawn at this arrival (base frame, m). */
 export function trueArm(cell: TrueCell, q: readonly number[], arrivalOffset: Vec3): Transform {
-  const pose = forwardKinematics(q.map((value, i) => value + (cell.jointOffsets[i] ?? 0)));
+  const pose = flangePose(
+    ur5Table,
+    q.map((value, i) => value + (cell.jointOffsets[i] ?? 0)),
+  );
   return compose({ rotation: identity3, translation: arrivalOffset }, pose);
 }
 

@@ -1,0 +1,276 @@
+/**
+ * The simulated cell as one object: emulated controllers on their links, mechanics between them, the scene for the
+ * camera server, the scenario's faults, and the two sockets: control for anyone, truth for the evaluator alone.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { monotonicNow, withDeadline } from "../base/clock.js";
+import type { CellFile } from "../base/cell-file.js";
+import { CellError } from "../base/errors.js";
+import { programPath } from "../base/paths.js";
+import { add, type Vec3 } from "../base/transform.js";
+import { AriesController } from "./kohzu/aries-controller.js";
+import { AriesTcpServer } from "./kohzu/aries-server.js";
+import { referenceCellStages } from "./kohzu/stage-models.js";
+import { Mechanics, type MechanicsEvent, type MechanicsState } from "./mechanics.js";
+import { MotionLog } from "./motion-log.js";
+import { twinAddon, type SceneWriter } from "./native.js";
+import { NeedleDriveEmulator } from "./needle/needle-drive.js";
+import { placeFiles, type Place } from "./place.js";
+import { PtyPort } from "./pty-port.js";
+import { RpcServer } from "./rpc-server.js";
+import type { Fault, Scenario } from "./scenario.js";
+import { sceneJson } from "./scene-files.js";
+import { packScene } from "./scene-layout.js";
+import { drawTrueCell, type TrueCell } from "./true-cell.js";
+import { TruthHistory } from "./truth-history.js";
+import { UrController } from "./ur/ur-controller.js";
+
+/** Mechanics step, s: short against breathing and stages; strokes are cut finer inside. */
+const stepS = 0.004;
+
+export class Twin {
+  readonly cell: TrueCell;
+  readonly events: MechanicsEvent[] = [];
+  private readonly ur: UrController;
+  private readonly aries: AriesController;
+  private readonly ariesServer: AriesTcpServer;
+  private readonly needle: NeedleDriveEmulator;
+  private readonly pty: PtyPort;
+  private readonly mechanics: Mechanics;
+  private readonly history = new TruthHistory();
+  private readonly motions = new MotionLog();
+  private readonly online: [boolean, boolean] = [true, true];
+  private readonly frozen: [boolean, boolean] = [false, false];
+  private readonly pending: Fault[];
+  private writer: SceneWriter | undefined;
+  private cameras: ChildProcess | undefined;
+  private control: RpcServer | undefined;
+  private truth: RpcServer | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private readyS = Infinity;
+  private lastHistoryS = 0;
+  private state: MechanicsState | undefined;
+
+  constructor(
+    file: CellFile,
+    private readonly scenario: Scenario,
+    seed: number,
+    private readonly place: Place,
+  ) {
+    this.cell = drawTrueCell(file, scenario, seed);
+    this.ur = new UrController({
+      host: place.host,
+      ports: place.ur,
+      initialQ: scenario.start.armRad ?? file.knownPoseRad,
+    });
+    this.aries = new AriesController({
+      axes: referenceCellStages.map((model) => ({ model, homed: scenario.start.homed })),
+      seed,
+      speedFactor: scenario.stageSpeedFactor,
+    });
+    this.ariesServer = new AriesTcpServer(this.aries);
+    this.needle = new NeedleDriveEmulator({ seed, homed: scenario.start.homed });
+    this.pty = new PtyPort({ path: placeFiles(place).needle });
+    this.pending = [...scenario.faults];
+    this.mechanics = new Mechanics(
+      this.cell,
+      scenario,
+      {
+        armJoints: (nowS) => this.ur.jointPositions(nowS),
+        stage: (axis, nowS) => this.aries.truePosition(axis, nowS),
+        needle: (nowS) => this.needle.positionM(nowS),
+        tiltCentreWander: (nowS): Vec3 =>
+          add(
+            this.aries.centreWander(file.stageAxes.tiltX, nowS),
+            this.aries.centreWander(file.stageAxes.tiltY, nowS),
+          ),
+      },
+      (event) => this.events.push(event),
+    );
+  }
+
+  /** Serves every device; resolves when both cameras deliver. @throws CellError when an address is taken */
+  async start(): Promise<void> {
+    const files = placeFiles(this.place);
+    await mkdir(this.place.folder, { recursive: true });
+    const scene = sceneJson(this.cell, this.scenario, this.mechanics.phantom, this.place.cameras);
+    await writeFile(files.scene, JSON.stringify(scene));
+    this.writer = new (twinAddon().SceneWriter)(files.state);
+    // What is wrong from the first moment on must be so before anybody can look.
+    this.applyDue(0);
+    this.step();
+    await this.ur.start();
+    await this.ariesServer.listen(this.place.host, this.place.ariesPort);
+    const device = this.needle.attach((bytes) => this.pty.write(bytes));
+    this.pty.onData = device;
+    await this.pty.open();
+    await this.startCameras(files.scene, files.state, files.cameraLog);
+    this.readyS = monotonicNow();
+    this.timer = setInterval(() => this.step(), stepS * 1e3);
+    this.control = new RpcServer(files.control, {
+      fault: (params) => this.fault(params as unknown as Fault),
+      info: () => ({ scenario: this.scenario.name, description: this.scenario.description }),
+    });
+    await this.control.start(0o660);
+    this.truth = new RpcServer(files.truth, this.truthMethods());
+    await this.truth.start(0o600);
+  }
+
+  private async startCameras(scene: string, state: string, logFile: string): Promise<void> {
+    const log = createWriteStream(logFile);
+    const child = spawn(programPath("camera-server"), ["--scene", scene, "--state", state], {
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.cameras = child;
+    child.stderr.pipe(log);
+    const lines = createInterface({ input: child.stdout });
+    await withDeadline(
+      new Promise<void>((resolve, reject) => {
+        lines.on("line", (line) => {
+          log.write(`${line}\n`);
+          if (line.includes('"ready":true')) resolve();
+        });
+        child.once("error", reject);
+        child.once("exit", (code) => {
+          reject(new CellError("CAMERA_OFFLINE", `the camera server ended with ${code}; see ${logFile}`));
+        });
+      }),
+      30,
+      "camera server",
+    );
+  }
+
+  private step(): void {
+    const nowS = monotonicNow();
+    this.applyDue(nowS - this.readyS);
+    const state = this.mechanics.step(nowS);
+    this.state = state;
+    this.writer?.write(
+      packScene({
+        monotonicNs: nowS * 1e9,
+        light: state.light,
+        tissueShiftM: state.shift,
+        cameras: [0, 1].map((i) => ({
+          focusM: state.focusM[i as 0 | 1],
+          wanderM: state.wanderM[i as 0 | 1],
+          online: this.online[i as 0 | 1],
+          frozen: this.frozen[i as 0 | 1],
+        })),
+        segments: state.segments,
+      }),
+    );
+    if (nowS - this.lastHistoryS >= 0.0099) {
+      this.lastHistoryS = nowS;
+      this.history.push(state);
+      this.noteMotions(nowS);
+    }
+  }
+
+  /** Encoders as an observer sees them; what stands still within their noise stands still. */
+  private noteMotions(nowS: number): void {
+    this.ur.jointPositions(nowS).forEach((q, i) => this.motions.observe("arm", i + 1, q, nowS, 1e-6));
+    referenceCellStages.forEach((model, i) =>
+      this.motions.observe("stage", i + 1, this.aries.truePosition(i + 1, nowS), nowS, model.step),
+    );
+    this.motions.observe("needle", 1, this.needle.positionM(nowS), nowS, 1e-6);
+  }
+
+  /** Faults of the scenario whose time or event has come. */
+  private applyDue(sinceReadyS: number): void {
+    const count = (kind: MechanicsEvent["kind"]): number =>
+      this.events.filter((event) => event.kind === kind).length;
+    for (const fault of [...this.pending]) {
+      const due =
+        (fault.atS !== undefined && sinceReadyS >= fault.atS) ||
+        (fault.atS === 0 && this.readyS === Infinity) ||
+        (fault.afterHooked !== undefined && count("hooked") >= fault.afterHooked) ||
+        (fault.afterInserted !== undefined && count("left-tissue") >= fault.afterInserted);
+      if (!due) continue;
+      this.pending.splice(this.pending.indexOf(fault), 1);
+      this.fault(fault);
+    }
+  }
+
+  /** Switches one fault; used by scenarios and by the control socket. */
+  fault(fault: Fault): object {
+    const camera = fault.target === 2 ? 1 : 0;
+    switch (fault.fault) {
+      case "camera-offline":
+        this.online[camera] = false;
+        break;
+      case "camera-online":
+        this.online[camera] = true;
+        break;
+      case "camera-freeze":
+        this.frozen[camera] = true;
+        break;
+      case "camera-unfreeze":
+        this.frozen[camera] = false;
+        break;
+      case "needle-broken":
+        this.mechanics.needleBroken = true;
+        break;
+      case "arm-protective-stop":
+        this.ur.protectiveStop();
+        break;
+      case "arm-emergency-stop":
+        this.ur.emergencyStop(true);
+        break;
+      case "arm-emergency-release":
+        this.ur.emergencyStop(false);
+        break;
+      case "stage-emergency-stop":
+        this.aries.emergencyStop();
+        break;
+      case "stage-emergency-release":
+        this.aries.releaseEmergencyStop();
+        break;
+      case "link-drop":
+        if (fault.target === "arm") this.ur.dropConnections();
+        else this.ariesServer.dropConnections();
+        break;
+      default:
+        throw new CellError("COMMAND_INVALID", `there is no fault ${String(fault.fault)}`);
+    }
+    return { fault: fault.fault, target: fault.target ?? null };
+  }
+
+  private truthMethods(): Record<string, (params: Record<string, unknown>) => unknown> {
+    return {
+      scene: () => ({
+        seed: this.cell.seed,
+        scenario: this.scenario.name,
+        microscopes: this.cell.microscopes,
+        tissue: this.cell.tissue,
+        motion: this.mechanics.motion,
+        phantom: this.mechanics.phantom,
+      }),
+      at: ({ timeS }) => this.history.at(Number(timeS)) ?? null,
+      now: () => this.state ?? null,
+      events: () => this.events,
+      motions: () => this.motions.all(),
+    };
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.allSettled([
+      this.control?.stop(),
+      this.truth?.stop(),
+      this.ur.stop(),
+      this.ariesServer.close(),
+      this.pty.close(),
+    ]);
+    const child = this.cameras;
+    this.cameras = undefined;
+    if (child !== undefined && child.exitCode === null) {
+      const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+      child.stdin?.end();
+      child.kill("SIGTERM");
+      await withDeadline(ended, 3, "end of the camera server").catch(() => child.kill("SIGKILL"));
+    }
+  }
+}
