@@ -1,0 +1,467 @@
+/**
+ * The arm as the controller drives it: one motion at a time, evaluated at control steps, with the limits that end in a
+ * protective stop. Time is the controller's; speed scaling stretches programmed motions.
+ */
+import { norm, subtract, type Transform } from "../../base/transform.js";
+import {
+  findPosture,
+  flangeFor,
+  fromPose,
+  jointSpeedsFor,
+  poseDifference,
+  toolPose,
+  twistColumns,
+  type DhTable,
+} from "./arm-geometry.js";
+import {
+  atRest,
+  jointMotion,
+  jointSpeeding,
+  jointStop,
+  overlaid,
+  piece,
+  ToolMotion,
+  trapezoid,
+  type ArmPoint,
+  type Motion,
+} from "./motion.js";
+
+export interface ArmLimits {
+  /** rad, both ways. */
+  readonly jointPositionRad: number;
+  /** rad/s. */
+  readonly jointSpeedRadS: number;
+  /** rad/s². */
+  readonly jointAccelerationRadS2: number;
+  /** m/s and m/s² of the tool. */
+  readonly toolSpeedMS: number;
+  readonly toolAccelerationMS2: number;
+  /** A jump between two servo targets beyond this is a sudden change (C204). */
+  readonly servoJumpRad: number;
+  /** A servo target further from the arm than this is a deviation from the path (C153). */
+  readonly servoDeviationRad: number;
+}
+
+export const ur5Limits: ArmLimits = {
+  jointPositionRad: 2 * Math.PI,
+  jointSpeedRadS: Math.PI,
+  jointAccelerationRadS2: 40,
+  toolSpeedMS: 3,
+  toolAccelerationMS2: 150,
+  servoJumpRad: 0.16,
+  servoDeviationRad: 0.35,
+};
+
+/** Why the arm must stop at once. */
+export interface ArmViolation {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** A target that the arm cannot take; the text goes into a runtime exception. */
+export class ArmRefusal extends Error {
+  override readonly name = "ArmRefusal";
+}
+
+/** Motions whose setpoint is renewed every control step. */
+type Stepper =
+  | { readonly kind: "servo"; target: readonly number[]; lookaheadS: number; gain: number; expiresS: number }
+  | {
+      readonly kind: "tool-speed";
+      target: readonly number[];
+      acceleration: number;
+      expiresS: number;
+      twist: number[];
+    };
+
+export class Arm {
+  tcpOffset: readonly number[] = [0, 0, 0, 0, 0, 0];
+  /** 0…1, the slider. */
+  speedFraction = 1;
+  /** Whoever started the motion that runs; another may not interfere. */
+  owner: object | undefined;
+  /** Times that the arm came to rest after a motion. */
+  arrivals = 0;
+  /** Controller time at which it came to rest. */
+  restSinceS = 0;
+
+  private motion: Motion;
+  private motionTimeS = 0;
+  private stepper: Stepper | undefined;
+  private speedExpiresS = Infinity;
+  private point: ArmPoint;
+  private timeS = 0;
+  private moving = false;
+  private lastServoTarget: readonly number[] | undefined;
+  private blendFromS = Infinity;
+  private abandoned = false;
+
+  constructor(
+    readonly table: DhTable,
+    readonly limits: ArmLimits,
+    initialQ: readonly number[],
+    readonly stepS: number,
+  ) {
+    this.motion = atRest([...initialQ]);
+    this.point = this.motion.at(0);
+  }
+
+  get q(): readonly number[] {
+    return this.point.q;
+  }
+  get qd(): readonly number[] {
+    return this.point.qd;
+  }
+  get isMoving(): boolean {
+    return this.moving;
+  }
+  /** What the trajectory limiter does now. */
+  get speedScaling(): number {
+    return this.speedFraction;
+  }
+  get tool(): Transform {
+    return toolPose(this.table, this.point.q, this.tcpOffset);
+  }
+  get toolTwist(): number[] {
+    const columns = twistColumns(this.table, this.point.q);
+    const twist = [0, 1, 2, 3, 4, 5].map((row) =>
+      columns.reduce((sum, column, i) => sum + (column[row] ?? 0) * (this.point.qd[i] ?? 0), 0),
+    );
+    // The twist of the flange's origin, taken to the tool's: v + ω × r.
+    const flange = flangeFor(this.tool, this.tcpOffset).translation;
+    const r = subtract(this.tool.translation, flange);
+    const [wx = 0, wy = 0, wz = 0] = twist.slice(3);
+    return [
+      (twist[0] ?? 0) + wy * r[2] - wz * r[1],
+      (twist[1] ?? 0) + wz * r[0] - wx * r[2],
+      (twist[2] ?? 0) + wx * r[1] - wy * r[0],
+      wx,
+      wy,
+      wz,
+    ];
+  }
+
+  /** Joint angles at a time since the last control step, by the motion that runs. */
+  positionsAt(sinceStepS: number): number[] {
+    const scaled = this.motionTimeS + Math.max(0, sinceStepS) * this.scale();
+    return [...this.motion.at(scaled).q];
+  }
+
+  private scale(): number {
+    return this.stepper ? 1 : this.speedFraction;
+  }
+
+  /** One control step to controller time `timeS`. */
+  advance(timeS: number): ArmViolation | undefined {
+    this.timeS = timeS;
+    this.motionTimeS += this.stepS * this.scale();
+    this.point = this.motion.at(this.motionTimeS);
+    const violation = this.checkPoint();
+    if (violation) return violation;
+    if (this.stepper) {
+      if (timeS > this.stepper.expiresS + 1e-9) this.stopJoints(this.defaultDeceleration);
+      else return this.followStepper(this.stepper);
+    } else if (timeS > this.speedExpiresS + 1e-9) {
+      this.stopJoints(this.defaultDeceleration);
+    } else if (this.motionTimeS >= this.motion.durationS && this.moving) {
+      this.moving = false;
+      this.arrivals++;
+      this.restSinceS = timeS;
+    }
+    return undefined;
+  }
+
+  private get defaultDeceleration(): number {
+    return Math.min(4, this.limits.jointAccelerationRadS2);
+  }
+
+  private checkPoint(): ArmViolation | undefined {
+    const { jointPositionRad, jointSpeedRadS } = this.limits;
+    if (this.motion instanceof ToolMotion && this.motionTimeS > this.motion.failedAt) {
+      return { code: 204, text: "path sanity check failed: no joint angles on the path" };
+    }
+    for (let i = 0; i < 6; i++) {
+      const q = this.point.q[i] ?? 0;
+      const qd = this.point.qd[i] ?? 0;
+      if (Math.abs(q) > jointPositionRad && q * qd > 0) {
+        return { code: 150, text: `joint ${i} close to its limit` };
+      }
+      if (Math.abs(qd) > 1.05 * jointSpeedRadS && this.moving) {
+        return { code: 153, text: `joint ${i} too fast to follow the path` };
+      }
+    }
+    return undefined;
+  }
+
+  private followStepper(stepper: Stepper): ArmViolation | undefined {
+    const h = this.stepS;
+    let wanted: number[];
+    if (stepper.kind === "servo") {
+      // P-like tracking: the lookahead sets the time constant, a higher gain sharpens it.
+      const constant = Math.max(h, stepper.lookaheadS * Math.sqrt(300 / stepper.gain));
+      const share = 1 - Math.exp(-h / constant);
+      wanted = this.point.q.map((value, i) => (((stepper.target[i] ?? value) - value) * share) / h);
+    } else {
+      const change = stepper.target.map((value, i) => value - (stepper.twist[i] ?? 0));
+      const largest = Math.max(Math.hypot(...change.slice(0, 3)), Math.hypot(...change.slice(3)));
+      const share = largest > 0 ? Math.min(1, (stepper.acceleration * h) / largest) : 1;
+      stepper.twist = stepper.twist.map((value, i) => value + (change[i] ?? 0) * share);
+      wanted = jointSpeedsFor(this.toolColumns(), stepper.twist, 1e-4);
+    }
+    const limit = this.limits.jointSpeedRadS;
+    if (stepper.kind === "tool-speed" && wanted.some((value) => Math.abs(value) > limit)) {
+      return { code: 153, text: "a joint would be too fast for the speed of the tool" };
+    }
+    const most = this.limits.jointAccelerationRadS2 * h;
+    const to = this.point.q.map((value, i) => {
+      const before = this.point.qd[i] ?? 0;
+      const speed = Math.max(before - most, Math.min(before + most, wanted[i] ?? 0));
+      return value + Math.max(-limit, Math.min(limit, speed)) * h;
+    });
+    this.motion = piece(this.point.q, to, h);
+    this.motionTimeS = 0;
+    return undefined;
+  }
+
+  private toolColumns(): number[][] {
+    const lever = subtract(this.tool.translation, flangeFor(this.tool, this.tcpOffset).translation);
+    return twistColumns(this.table, this.point.q).map(([x = 0, y = 0, z = 0, wx = 0, wy = 0, wz = 0]) => [
+      x + wy * lever[2] - wz * lever[1],
+      y + wz * lever[0] - wx * lever[2],
+      z + wx * lever[1] - wy * lever[0],
+      wx,
+      wy,
+      wz,
+    ]);
+  }
+
+  private begin(motion: Motion): void {
+    this.motion = motion;
+    this.motionTimeS = 0;
+    this.stepper = undefined;
+    this.speedExpiresS = Infinity;
+    this.lastServoTarget = undefined;
+    this.blendFromS = Infinity;
+    this.abandoned = false;
+    this.moving = true;
+  }
+
+  /** Where a new path begins: from rest, or from the end of what still runs out. */
+  private pathStart(): { q: readonly number[]; join: (next: Motion) => Motion } {
+    const first = this.motion;
+    const sinceS = this.motionTimeS;
+    if (!this.moving) return { q: this.point.q, join: (next) => next };
+    if (Number.isFinite(this.blendFromS) && Number.isFinite(first.durationS)) {
+      return { q: first.at(first.durationS).q, join: (next) => overlaid(first, sinceS, next) };
+    }
+    const stop = jointStop(this.point, this.defaultDeceleration);
+    return { q: stop.at(stop.durationS).q, join: (next) => overlaid(stop, 0, next) };
+  }
+
+  private checkTarget(q: readonly number[]): void {
+    if (q.length !== 6 || !q.every(Number.isFinite))
+      throw new ArmRefusal("joint positions must be six numbers");
+    const beyond = q.findIndex((value) => Math.abs(value) > this.limits.jointPositionRad + 1e-9);
+    if (beyond >= 0) throw new ArmRefusal(`target of joint ${beyond} outside its limits`);
+  }
+
+  /** The joint angles of a tool pose near the present ones. @throws ArmRefusal */
+  postureFor(tool: readonly number[], near = this.point.q, tcpOffset = this.tcpOffset): number[] {
+    const found = findPosture(this.table, flangeFor(fromPose(tool), tcpOffset), near);
+    if (!found) throw new ArmRefusal(`get_inverse_kin: no solution for p[${tool.join(", ")}]`);
+    return found;
+  }
+
+  /** @param blendM radius around the target within which the next move may begin. */
+  moveJoints(
+    target: readonly number[],
+    speed: number,
+    acceleration: number,
+    durationS: number,
+    blendM: number,
+  ): void {
+    this.checkTarget(target);
+    const start = this.pathStart();
+    const length = Math.max(...target.map((value, i) => Math.abs(value - (start.q[i] ?? 0))));
+    if (length < 1e-12) {
+      this.begin(start.join(atRest(target)));
+      return;
+    }
+    const { jointSpeedRadS, jointAccelerationRadS2 } = this.limits;
+    const v = this.positive(speed, jointSpeedRadS, "velocity");
+    const a = this.positive(acceleration, jointAccelerationRadS2, "acceleration");
+    const course = trapezoid(length, v, a, durationS);
+    this.begin(start.join(jointMotion(start.q, target, course)));
+    if (blendM > 0) this.blendFromS = Math.max(course.brakingS, this.timeNearEnd(blendM));
+  }
+
+  /** Straight line of the tool to a pose. */
+  moveTool(
+    target: readonly number[],
+    speed: number,
+    acceleration: number,
+    durationS: number,
+    blendM: number,
+  ): void {
+    const start = this.pathStart();
+    const from = toolPose(this.table, start.q, this.tcpOffset);
+    const to = fromPose(target);
+    const difference = poseDifference(from, to);
+    const length = Math.hypot(...difference.slice(0, 3));
+    const angle = Math.hypot(...difference.slice(3));
+    if (length < 1e-9 && angle < 1e-9) {
+      this.begin(start.join(atRest(start.q)));
+      return;
+    }
+    this.postureFor(target, start.q);
+    const v = this.positive(speed, this.limits.toolSpeedMS, "velocity");
+    const a = this.positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
+    // The slower of translation and rotation sets the pace; rotation uses the same numbers in radians.
+    const linear = length > 0 ? trapezoid(length, v, a).durationS : 0;
+    const angular = angle > 0 ? trapezoid(angle, v, a).durationS : 0;
+    const way = linear >= angular ? length : angle;
+    const course = trapezoid(1, v / way, a / way, durationS);
+    const motion = new ToolMotion(this.table, this.tcpOffset, from, to, course, start.q, this.stepS);
+    this.begin(start.join(motion));
+    if (blendM > 0) this.blendFromS = Math.max(course.brakingS, this.timeNearEnd(blendM));
+  }
+
+  private timeNearEnd(blendM: number): number {
+    const { motion } = this;
+    const tip = (t: number): Transform => toolPose(this.table, motion.at(t).q, this.tcpOffset);
+    const end = tip(motion.durationS).translation;
+    let low = 0;
+    let high = motion.durationS;
+    for (let i = 0; i < 30; i++) {
+      const middle = (low + high) / 2;
+      if (norm(subtract(tip(middle).translation, end)) > blendM) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  private positive(value: number, limit: number, what: string): number {
+    if (!(value > 0) || !Number.isFinite(value)) throw new ArmRefusal(`${what} must be positive`);
+    return Math.min(value, limit);
+  }
+
+  servo(
+    target: readonly number[],
+    lookaheadS: number,
+    gain: number,
+    holdS: number,
+  ): ArmViolation | undefined {
+    this.checkTarget(target);
+    const reference = this.lastServoTarget ?? this.point.q;
+    const jump = Math.max(...target.map((value, i) => Math.abs(value - (reference[i] ?? 0))));
+    if (jump > this.limits.servoJumpRad) {
+      return {
+        code: 204,
+        text: `path sanity check failed: sudden change in target position (${jump.toFixed(3)} rad)`,
+      };
+    }
+    const away = Math.max(...target.map((value, i) => Math.abs(value - (this.point.q[i] ?? 0))));
+    if (away > this.limits.servoDeviationRad) {
+      return { code: 153, text: `position deviates from path (${away.toFixed(3)} rad)` };
+    }
+    const stepper: Stepper = {
+      kind: "servo",
+      target,
+      lookaheadS,
+      gain,
+      expiresS: this.timeS + holdS + this.stepS,
+    };
+    if (this.stepper?.kind !== "servo") {
+      this.begin(this.motion);
+      const violation = this.followStepper(stepper);
+      if (violation) return violation;
+    }
+    this.stepper = stepper;
+    this.lastServoTarget = target;
+    return undefined;
+  }
+
+  speedJoints(target: readonly number[], acceleration: number, holdS: number): void {
+    if (target.length !== 6 || !target.every(Number.isFinite))
+      throw new ArmRefusal("six joint speeds expected");
+    const limit = this.limits.jointSpeedRadS;
+    const clipped = target.map((value) => Math.max(-limit, Math.min(limit, value)));
+    const a = this.positive(acceleration, this.limits.jointAccelerationRadS2, "acceleration");
+    this.begin(jointSpeeding(this.point, clipped, a));
+    this.speedExpiresS = this.timeS + holdS + this.stepS;
+  }
+
+  speedTool(target: readonly number[], acceleration: number, holdS: number): ArmViolation | undefined {
+    if (target.length !== 6 || !target.every(Number.isFinite))
+      throw new ArmRefusal("a twist of six numbers expected");
+    const a = this.positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
+    const before = this.stepper?.kind === "tool-speed" ? this.stepper.twist : this.toolTwist;
+    const stepper: Stepper = {
+      kind: "tool-speed",
+      target,
+      acceleration: a,
+      expiresS: this.timeS + holdS + this.stepS,
+      twist: before,
+    };
+    if (this.stepper?.kind !== "tool-speed") {
+      this.begin(this.motion);
+      const violation = this.followStepper(stepper);
+      if (violation) return violation;
+    }
+    this.stepper = stepper;
+    return undefined;
+  }
+
+  /** All joints to rest, the fastest with this deceleration (rad/s²). */
+  stopJoints(deceleration: number): void {
+    const a = Math.min(Math.max(deceleration, 0.1), this.limits.jointAccelerationRadS2);
+    if (!this.moving) return;
+    this.begin(jointStop(this.point, a));
+  }
+
+  /** The tool to rest along its path (m/s²), or all joints when it follows none. */
+  stopTool(deceleration: number): void {
+    if (!this.moving) return;
+    const a = Math.min(Math.max(deceleration, 0.01), this.limits.toolAccelerationMS2);
+    if (this.motion instanceof ToolMotion) {
+      const speed = norm([this.toolTwist[0] ?? 0, this.toolTwist[1] ?? 0, this.toolTwist[2] ?? 0]);
+      const turning = norm([this.toolTwist[3] ?? 0, this.toolTwist[4] ?? 0, this.toolTwist[5] ?? 0]);
+      const durationS = Math.max(speed, turning, 1e-9) / a;
+      const share = this.motion.courseSpeed(this.motionTimeS);
+      this.begin(this.motion.stopAlongPath(this.motionTimeS, Math.max(share, 1e-9) / durationS));
+      return;
+    }
+    const speed = Math.max(
+      norm([this.toolTwist[0] ?? 0, this.toolTwist[1] ?? 0, this.toolTwist[2] ?? 0]),
+      1e-6,
+    );
+    const fastest = Math.max(...this.point.qd.map(Math.abs));
+    this.stopJoints(Math.max(0.5, (fastest * a) / speed));
+  }
+
+  /** Whether the motion is over, or far enough that the next may be blended in. */
+  get mayProceed(): boolean {
+    return !this.moving || this.motionTimeS >= this.blendFromS;
+  }
+
+  /** Whoever commanded the motion is gone: it is braked unless somebody takes over in the same control step. */
+  abandon(): void {
+    this.abandoned = true;
+  }
+  settleAbandoned(): void {
+    if (this.abandoned && this.moving) this.stopJoints(this.defaultDeceleration);
+    this.abandoned = false;
+  }
+
+  /** Takes the arm to rest without a motion: brakes closed. */
+  hold(): void {
+    const moved = this.moving;
+    this.begin(atRest(this.point.q));
+    this.point = this.motion.at(0);
+    this.moving = false;
+    if (moved) {
+      this.arrivals++;
+      this.restSinceS = this.timeS;
+    }
+  }
+}

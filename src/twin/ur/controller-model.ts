@@ -1,0 +1,335 @@
+/**
+ * The controller without its sockets: power, safety, programs and the arm, advanced one control step at a time. Whoever
+ * owns it decides when a step is due, so that it can be stepped by a test as well as by a timer.
+ */
+import { jointMode, robotMode, runtimeState, safetyBit, safetyMode } from "../../cell/ur/codec/enums.js";
+import { reportLevel, type RobotMessage } from "../../cell/ur/codec/primary.js";
+import type { RtdeValue } from "../../cell/ur/codec/rtde.js";
+import type { SoftwareVersion } from "../../cell/ur/codec/version.js";
+import { Arm, type ArmViolation } from "./arm.js";
+import type { UrFirmware } from "./firmware.js";
+import { Registers } from "./registers.js";
+import type { BuiltinTable } from "./script/builtin.js";
+import { ScriptError } from "./script/errors.js";
+import { builtinFunctions } from "./script/functions.js";
+import { parseProgram } from "./script/parser.js";
+import { Program, type ProgramEnd } from "./script/program.js";
+import type { RobotServices, ScriptSocket, WatchdogAction } from "./script/services.js";
+
+export interface ControllerTiming {
+  /** From the start of the controller to POWER_OFF. */
+  readonly bootS: number;
+  /** From `power on` to IDLE. */
+  readonly powerOnS: number;
+  /** From `brake release` to RUNNING. */
+  readonly brakeReleaseS: number;
+  /** How long a protective stop cannot be unlocked. */
+  readonly unlockWaitS: number;
+}
+
+export const quickTiming: ControllerTiming = {
+  bootS: 0.1,
+  powerOnS: 0.3,
+  brakeReleaseS: 0.4,
+  unlockWaitS: 5,
+};
+
+interface Watchdog {
+  readonly program: Program;
+  readonly variable: string;
+  readonly limitS: number;
+  readonly action: WatchdogAction;
+  fedS: number;
+}
+
+export interface ModelEvents {
+  /** A message for the primary stream. */
+  say(message: RobotMessage): void;
+  openSocket(host: string, port: number): ScriptSocket;
+}
+
+const stopDeceleration = { program: 4, protective: 8, emergency: 20 } as const;
+
+export class ControllerModel implements RobotServices {
+  readonly registers = new Registers();
+  readonly arm: Arm;
+  readonly version: SoftwareVersion;
+  readonly stepS: number;
+  steps = 0;
+  robotMode: number = robotMode.BOOTING;
+  safetyMode: number = safetyMode.NORMAL;
+  runtimeState: number = runtimeState.STOPPED;
+  payloadKg = 0;
+  payloadCog: readonly number[] = [0, 0, 0];
+  popup: string | undefined;
+
+  private readonly builtins: BuiltinTable;
+  private program: Program | undefined;
+  private secondary: Program[] = [];
+  private readonly watchdogs: Watchdog[] = [];
+  private pendingMode: { readonly mode: number; readonly atS: number } | undefined;
+  private releaseBrakesWanted = false;
+  private protectiveSinceS = 0;
+
+  constructor(
+    readonly firmware: UrFirmware,
+    private readonly timing: ControllerTiming,
+    initialQ: readonly number[],
+    private readonly events: ModelEvents,
+  ) {
+    this.version = firmware.software;
+    this.stepS = firmware.stepS;
+    this.arm = new Arm(firmware.geometry, firmware.limits, initialQ, firmware.stepS);
+    this.builtins = builtinFunctions(this);
+    this.pendingMode = { mode: robotMode.POWER_OFF, atS: timing.bootS };
+  }
+
+  get timeS(): number {
+    return this.steps * this.stepS;
+  }
+  get programName(): string {
+    return this.program?.name ?? "";
+  }
+  get programRunning(): boolean {
+    return this.program !== undefined;
+  }
+  get powered(): boolean {
+    return this.robotMode >= robotMode.POWER_ON && this.robotMode <= robotMode.RUNNING;
+  }
+  get emergencyStopped(): boolean {
+    return (
+      this.safetyMode === safetyMode.ROBOT_EMERGENCY_STOP ||
+      this.safetyMode === safetyMode.SYSTEM_EMERGENCY_STOP
+    );
+  }
+  get protectiveStopped(): boolean {
+    return this.safetyMode === safetyMode.PROTECTIVE_STOP;
+  }
+  get jointMode(): number {
+    if (this.robotMode === robotMode.RUNNING) return jointMode.RUNNING;
+    if (this.robotMode === robotMode.BOOTING) return jointMode.BOOTING;
+    return this.powered ? jointMode.IDLE : jointMode.POWER_OFF;
+  }
+  get robotStatusBits(): number {
+    return (this.powered ? 1 : 0) | (this.programRunning ? 2 : 0);
+  }
+  get safetyStatusBits(): number {
+    const mode = this.safetyMode;
+    let bits = 0;
+    if (mode === safetyMode.NORMAL) bits |= safetyBit.NORMAL;
+    if (mode === safetyMode.REDUCED) bits |= safetyBit.REDUCED;
+    if (mode === safetyMode.PROTECTIVE_STOP) bits |= safetyBit.PROTECTIVE_STOPPED;
+    if (mode === safetyMode.SYSTEM_EMERGENCY_STOP) bits |= safetyBit.SYSTEM_EMERGENCY_STOPPED;
+    if (mode === safetyMode.ROBOT_EMERGENCY_STOP) bits |= safetyBit.ROBOT_EMERGENCY_STOPPED;
+    if (this.emergencyStopped) bits |= safetyBit.EMERGENCY_STOPPED;
+    if (mode === safetyMode.VIOLATION) bits |= safetyBit.VIOLATION;
+    if (mode === safetyMode.FAULT) bits |= safetyBit.FAULT;
+    if (this.emergencyStopped || mode >= safetyMode.VIOLATION || mode === safetyMode.PROTECTIVE_STOP) {
+      bits |= safetyBit.STOPPED_DUE_TO_SAFETY;
+    }
+    return bits;
+  }
+
+  /** One control step. */
+  step(): void {
+    this.steps++;
+    const violation = this.arm.advance(this.timeS);
+    if (violation) this.violated(violation);
+    this.checkWatchdogs();
+    this.stepPrograms();
+    this.arm.settleAbandoned();
+    this.followPower();
+  }
+
+  private violated({ code, text }: ArmViolation): void {
+    this.protectiveStop(code, text);
+  }
+
+  private stepPrograms(): void {
+    for (const program of [...this.secondary]) {
+      const end = this.stepProgram(program);
+      if (!end) continue;
+      this.secondary = this.secondary.filter((other) => other !== program);
+      this.reportError(end);
+    }
+    const program = this.program;
+    if (!program) {
+      if (this.runtimeState === runtimeState.STOPPING && !this.arm.isMoving) {
+        this.runtimeState = runtimeState.STOPPED;
+      }
+      return;
+    }
+    const end = this.stepProgram(program);
+    if (end) this.programEnded(program, end);
+  }
+
+  private stepProgram(program: Program): ProgramEnd | undefined {
+    try {
+      return program.step();
+    } catch (error) {
+      // A defect of the emulator must not take the other devices of the process along; the stream shows it.
+      program.kill();
+      const text = error instanceof Error ? error.message : String(error);
+      return { kind: "error", error: new ScriptError(0, 0, `internal error: ${text}`) };
+    }
+  }
+
+  private programEnded(program: Program, end: ProgramEnd): void {
+    if (this.program === program) this.program = undefined;
+    for (let i = this.watchdogs.length - 1; i >= 0; i--) {
+      if (this.watchdogs[i]?.program === program) this.watchdogs.splice(i, 1);
+    }
+    this.reportError(end);
+    this.runtimeState = this.arm.isMoving ? runtimeState.STOPPING : runtimeState.STOPPED;
+    if (this.arm.isMoving) this.arm.abandon();
+    this.say({ kind: "key", title: "PROGRAM_XXX_STOPPED", text: program.name });
+  }
+
+  private reportError(end: ProgramEnd): void {
+    if (end.kind !== "error") return;
+    const { line, column, text } = end.error;
+    this.say({ kind: "exception", line, column, text });
+  }
+
+  private checkWatchdogs(): void {
+    const late = this.watchdogs.find((watchdog) => this.timeS - watchdog.fedS > watchdog.limitS);
+    if (!late) return;
+    this.watchdogs.splice(this.watchdogs.indexOf(late), 1);
+    if (late.action !== "ignore") {
+      this.protectiveStop(207, `fieldbus input disconnected: ${late.variable}`);
+    }
+  }
+
+  private followPower(): void {
+    if (this.emergencyStopped && this.powered && !this.arm.isMoving) this.setMode(robotMode.POWER_OFF);
+    const pending = this.pendingMode;
+    if (!pending || this.timeS < pending.atS) return;
+    this.pendingMode = undefined;
+    this.setMode(pending.mode);
+    if (pending.mode === robotMode.IDLE && this.releaseBrakesWanted) this.releaseBrakes();
+  }
+
+  private setMode(mode: number): void {
+    this.robotMode = mode;
+    if (mode === robotMode.RUNNING) return;
+    this.stopProgram();
+    this.arm.hold();
+  }
+
+  // What people and clients may ask for.
+
+  powerOn(): void {
+    if (this.emergencyStopped || this.robotMode !== robotMode.POWER_OFF) return;
+    this.robotMode = robotMode.POWER_ON;
+    this.pendingMode = { mode: robotMode.IDLE, atS: this.timeS + this.timing.powerOnS };
+  }
+  powerOff(): void {
+    if (this.robotMode < robotMode.POWER_OFF) return;
+    this.pendingMode = undefined;
+    this.releaseBrakesWanted = false;
+    this.setMode(robotMode.POWER_OFF);
+  }
+  powerDown(): void {
+    this.powerOff();
+  }
+  releaseBrakes(): void {
+    if (this.emergencyStopped || this.robotMode < robotMode.POWER_OFF) return;
+    if (this.robotMode === robotMode.IDLE) {
+      this.releaseBrakesWanted = false;
+      this.pendingMode = { mode: robotMode.RUNNING, atS: this.timeS + this.timing.brakeReleaseS };
+    } else if (this.robotMode !== robotMode.RUNNING) {
+      this.releaseBrakesWanted = true;
+      this.powerOn();
+    }
+  }
+
+  protectiveStop(code: number, text: string): void {
+    this.stopProgram();
+    this.arm.stopJoints(stopDeceleration.protective);
+    if (this.emergencyStopped) return;
+    this.safetyMode = safetyMode.PROTECTIVE_STOP;
+    this.protectiveSinceS = this.timeS;
+    this.say({ kind: "safety", mode: this.safetyMode });
+    this.say({ kind: "error", code, argument: 0, level: reportLevel.WARNING, text });
+  }
+  /** False while the robot still forbids it. */
+  unlockProtectiveStop(): boolean {
+    if (!this.protectiveStopped) return true;
+    if (this.timeS - this.protectiveSinceS < this.timing.unlockWaitS) return false;
+    this.safetyMode = safetyMode.NORMAL;
+    this.say({ kind: "safety", mode: this.safetyMode });
+    return true;
+  }
+  emergencyStop(pressed: boolean): void {
+    if (pressed) {
+      this.stopProgram();
+      this.pendingMode = undefined;
+      this.releaseBrakesWanted = false;
+      this.arm.stopJoints(stopDeceleration.emergency);
+      this.safetyMode = safetyMode.ROBOT_EMERGENCY_STOP;
+    } else if (this.emergencyStopped) {
+      this.safetyMode = safetyMode.NORMAL;
+    }
+    this.say({ kind: "safety", mode: this.safetyMode });
+  }
+  restartSafety(): void {
+    if (this.emergencyStopped) return;
+    this.safetyMode = safetyMode.NORMAL;
+    this.powerOff();
+  }
+
+  /** Runs a program sent as text; a primary program ends the one that runs. */
+  runScript(source: string): void {
+    try {
+      const routine = parseProgram(source);
+      const program = new Program(routine, this.builtins);
+      if (program.secondary) {
+        this.secondary.push(program);
+        return;
+      }
+      if (this.robotMode !== robotMode.RUNNING || this.safetyMode > safetyMode.REDUCED) {
+        const text = `program ${program.name} not started: the robot is not running`;
+        this.say({ kind: "error", code: 0, argument: 0, level: reportLevel.WARNING, text });
+        return;
+      }
+      this.stopProgram();
+      this.program = program;
+      this.runtimeState = runtimeState.PLAYING;
+      this.say({ kind: "key", title: "PROGRAM_XXX_STARTED", text: program.name });
+    } catch (error) {
+      if (!(error instanceof ScriptError)) throw error;
+      this.say({ kind: "exception", line: error.line, column: error.column, text: error.text });
+    }
+  }
+
+  stopProgram(): boolean {
+    const { program } = this;
+    if (!program) return false;
+    program.kill();
+    this.programEnded(program, { kind: "killed" });
+    return true;
+  }
+
+  applyInputs(values: ReadonlyMap<string, RtdeValue>): void {
+    const { sliderFraction } = this.registers.applyInputs(values);
+    if (sliderFraction !== undefined) this.arm.speedFraction = sliderFraction;
+    for (const watchdog of this.watchdogs) if (values.has(watchdog.variable)) watchdog.fedS = this.timeS;
+  }
+
+  // What programs ask for.
+
+  say(message: RobotMessage): void {
+    if (message.kind === "popup") this.popup = message.text;
+    this.events.say(message);
+  }
+  openSocket(host: string, port: number): ScriptSocket {
+    return this.events.openSocket(host, port);
+  }
+  watch(program: Program, variable: string, minimumHz: number, action: WatchdogAction): void {
+    // Trips after about two missed periods; a rate of zero does not disarm it but trips at once, as the software does.
+    const limitS = minimumHz > 0 ? 2 / minimumHz : 0.04;
+    const same = this.watchdogs.findIndex((watchdog) => watchdog.variable === variable);
+    if (same >= 0) this.watchdogs.splice(same, 1);
+    this.watchdogs.push({ program, variable, limitS, action, fedS: this.timeS });
+  }
+}

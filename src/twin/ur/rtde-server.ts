@@ -1,0 +1,235 @@
+/**
+ * RTDE server (TCP 30004), versions 1 and 2. Data go out at control steps; a client that does not read loses cycles, and
+ * is closed when it does not read for long. Inputs take effect in the step in which they arrive.
+ */
+import type { Socket } from "node:net";
+import { CellError } from "../../base/errors.js";
+import { ByteWriter } from "../../cell/ur/codec/bytes.js";
+import {
+  encodeFrame,
+  encodeMessage,
+  messageLevel,
+  RecipeCodec,
+  RtdeFramer,
+  rtdePackage,
+  splitNames,
+  type RtdeFrame,
+  type RtdeType,
+  type RtdeValue,
+  type RtdeVersion,
+} from "../../cell/ur/codec/rtde.js";
+import { inputType, outputType } from "../../cell/ur/codec/rtde-fields.js";
+import type { ControllerModel } from "./controller-model.js";
+import { ClientSet } from "./client-set.js";
+import { outputValue } from "./rtde-outputs.js";
+
+/** Bytes waiting in the process beyond which a cycle is skipped, and how long a client may stay that way. */
+const backlogBytes = 8192;
+
+interface InputRecipe {
+  readonly names: readonly string[];
+  readonly codec: RecipeCodec;
+}
+
+interface Client {
+  readonly socket: Socket;
+  readonly framer: RtdeFramer;
+  version: RtdeVersion;
+  output:
+    { readonly names: readonly string[]; readonly codec: RecipeCodec; readonly every: number } | undefined;
+  readonly inputs: (InputRecipe | undefined)[];
+  readonly owned: Set<string>;
+  started: boolean;
+  blockedSinceS: number | undefined;
+}
+
+export interface RtdeServerOptions {
+  readonly slowReaderLimitS: number;
+}
+
+export class RtdeServer {
+  readonly listener: ClientSet;
+  /** Inputs that another part of the controller claims (a field bus, say). */
+  readonly claimedInputs = new Set<string>();
+  /** Nothing is sent while true; connections stay open. */
+  paused = false;
+  private skip = 0;
+  private readonly clients = new Set<Client>();
+
+  constructor(
+    host: string,
+    port: number,
+    private readonly options: RtdeServerOptions,
+    private readonly model: () => ControllerModel,
+  ) {
+    this.listener = new ClientSet(host, port, (socket) => {
+      this.accept(socket);
+    });
+  }
+
+  /** The next `count` cycles are not sent: the timestamps jump. */
+  skipCycles(count: number): void {
+    this.skip += count;
+  }
+
+  private accept(socket: Socket): void {
+    const client: Client = {
+      socket,
+      framer: new RtdeFramer(),
+      version: 1,
+      output: undefined,
+      inputs: [],
+      owned: new Set(),
+      started: false,
+      blockedSinceS: undefined,
+    };
+    this.clients.add(client);
+    socket.on("close", () => this.clients.delete(client));
+    socket.on("data", (chunk) => {
+      try {
+        for (const frame of client.framer.push(chunk)) this.handle(client, frame);
+      } catch (error) {
+        if (!(error instanceof CellError)) throw error;
+        socket.destroy();
+      }
+    });
+  }
+
+  /** Sends what is due at the present control step; `fresh` is false for steps that are made up for after a delay. */
+  afterStep(fresh: boolean): void {
+    if (this.skip > 0) {
+      this.skip--;
+      return;
+    }
+    if (this.paused || !fresh) return;
+    const model = this.model();
+    for (const client of this.clients) {
+      const { output, socket } = client;
+      if (!client.started || !output || model.steps % output.every !== 0) continue;
+      if (socket.writableLength > backlogBytes) {
+        client.blockedSinceS ??= model.timeS;
+        if (model.timeS - client.blockedSinceS > this.options.slowReaderLimitS) socket.destroy();
+        continue;
+      }
+      client.blockedSinceS = undefined;
+      const values = output.names.map((name, i) =>
+        outputValue(model, name, output.codec.types[i] ?? "DOUBLE"),
+      );
+      const body = output.codec.encode(values);
+      const payload = client.version === 2 ? Buffer.concat([Buffer.of(1), body]) : body;
+      socket.write(encodeFrame(rtdePackage.DATA, payload));
+    }
+  }
+
+  private handle(client: Client, frame: RtdeFrame): void {
+    const { socket } = client;
+    const { firmware } = this.model();
+    const reply = (payload: Uint8Array): void => {
+      socket.write(encodeFrame(frame.type, payload));
+    };
+    switch (frame.type) {
+      case rtdePackage.REQUEST_PROTOCOL_VERSION: {
+        const wanted = frame.payload.length >= 2 ? frame.payload.readUInt16BE(0) : 0;
+        const version = firmware.rtdeVersions.find((known) => known === wanted);
+        if (version !== undefined) client.version = version;
+        reply(Buffer.of(version === undefined ? 0 : 1));
+        break;
+      }
+      case rtdePackage.GET_URCONTROL_VERSION: {
+        const { major, minor, bugfix, build } = firmware.software;
+        reply(new ByteWriter(16).u32(major).u32(minor).u32(bugfix).u32(build).finish());
+        break;
+      }
+      case rtdePackage.SETUP_OUTPUTS:
+        this.setUpOutputs(client, frame.payload, reply);
+        break;
+      case rtdePackage.SETUP_INPUTS:
+        this.setUpInputs(client, frame.payload, reply);
+        break;
+      case rtdePackage.START: {
+        const invalid = client.output === undefined && client.inputs.length === 0;
+        client.started = !invalid;
+        reply(Buffer.of(invalid ? 0 : 1));
+        break;
+      }
+      case rtdePackage.PAUSE:
+        client.started = false;
+        reply(Buffer.of(1));
+        break;
+      case rtdePackage.DATA:
+        this.takeInputs(client, frame.payload);
+        break;
+      default:
+        break;
+    }
+  }
+
+  private setUpOutputs(client: Client, payload: Buffer, reply: (payload: Uint8Array) => void): void {
+    const { firmware } = this.model();
+    let names = payload;
+    let hertz = firmware.rtdeMaximumHz;
+    if (client.version === 2) {
+      if (payload.length < 8) {
+        client.socket.destroy();
+        return;
+      }
+      hertz = payload.readDoubleBE(0);
+      names = payload.subarray(8);
+    }
+    const list = splitNames(names.toString("latin1"));
+    const types = list.map((name) =>
+      firmware.missingOutputs.includes(name) ? undefined : outputType(name, firmware.software),
+    );
+    const known = types.filter((type): type is RtdeType => type !== undefined);
+    const valid =
+      list.length > 0 && known.length === list.length && hertz > 0 && hertz <= firmware.rtdeMaximumHz;
+    client.output = valid
+      ? {
+          names: list,
+          codec: new RecipeCodec(known),
+          every: Math.max(1, Math.floor(firmware.rtdeMaximumHz / hertz)),
+        }
+      : undefined;
+    const text = Buffer.from(types.map((type) => type ?? "NOT_FOUND").join(","), "latin1");
+    reply(client.version === 2 ? Buffer.concat([Buffer.of(valid ? 1 : 0), text]) : text);
+  }
+
+  private setUpInputs(client: Client, payload: Buffer, reply: (payload: Uint8Array) => void): void {
+    const { firmware } = this.model();
+    const list = splitNames(payload.toString("latin1"));
+    // The controller does not answer an empty list.
+    if (list.length === 0) return;
+    const others = [...this.clients].filter((other) => other !== client);
+    const types = list.map((name) => {
+      const type = inputType(name, firmware.software);
+      if (type === undefined) return "NOT_FOUND";
+      const taken = this.claimedInputs.has(name) || others.some((other) => other.owned.has(name));
+      return taken ? "IN_USE" : type;
+    });
+    const usable = types.filter((type): type is RtdeType => type !== "NOT_FOUND" && type !== "IN_USE");
+    const valid = usable.length === list.length;
+    client.inputs.push(valid ? { names: list, codec: new RecipeCodec(usable) } : undefined);
+    if (valid) for (const name of list) client.owned.add(name);
+    reply(
+      Buffer.concat([Buffer.of(valid ? client.inputs.length : 0), Buffer.from(types.join(","), "latin1")]),
+    );
+  }
+
+  private takeInputs(client: Client, payload: Buffer): void {
+    const id = payload.length > 0 ? payload.readUInt8(0) : 0;
+    const recipe = client.inputs[id - 1];
+    if (!client.started || !recipe || payload.length - 1 !== recipe.codec.byteLength) {
+      const text = `data for input recipe ${id} ignored`;
+      const message = { text, source: "RTDE", level: messageLevel.WARNING };
+      client.socket.write(encodeFrame(rtdePackage.TEXT_MESSAGE, encodeMessage(message, client.version)));
+      return;
+    }
+    const values = recipe.codec.decode(payload.subarray(1));
+    const named = new Map<string, RtdeValue>();
+    recipe.names.forEach((name, i) => {
+      const value = values[i];
+      if (value !== undefined) named.set(name, value);
+    });
+    this.model().applyInputs(named);
+  }
+}
