@@ -48,6 +48,7 @@ export default defineConfig(
       "@typescript-eslint/no-unsafe-assignment": "off",
       "@typescript-eslint/no-unsafe-member-access": "off",
       "@typescript-eslint/require-await": "off",
+      "@typescript-eslint/unbound-method": "off",
       "@typescript-eslint/restrict-template-expressions": "off",
       // tap's own promises (t.test, t.rejects) are awaited by tap.
       "@typescript-eslint/no-floating-promises": "off",

@@ -14,8 +14,6 @@ export const cliExit = {
   stopped: 5,
   /** A file must be corrected: configuration, procedure, audit log. */
   invalid: 6,
-  /** The procedure was completed, but a measured error lies outside its limit. */
-  outOfLimits: 7,
   /** Interrupted by Ctrl-C or SIGTERM. */
   interrupted: 130,
 } as const;

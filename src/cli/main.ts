@@ -41,7 +41,7 @@ export function createProgram(): Command {
     .addHelpText(
       "after",
       "\nExit codes: 0 done, 1 refused or failed, 2 usage, 3 waits for an operator, 4 no daemon answers, 5 stopped,\n" +
-        "6 a file must be corrected, 7 completed outside the limits, 130 interrupted.\n" +
+        "6 a file must be corrected, 130 interrupted.\n" +
         "\nExample: npx surgiclaw demo --seed 7",
     );
   const verbs = [

@@ -1,4 +1,112 @@
+/** surgiclaw twin start | status | stop | fault */
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
 import type { Command } from "commander";
+import { projectRoot } from "../base/paths.js";
+import { CellError } from "../base/errors.js";
+import { wholeNumber } from "./procedure.js";
+import { Children } from "./shared/children.js";
+import { guarded, jsonOption } from "./shared/connection.js";
+import { interruptSignal } from "./shared/follow.js";
+import { print, printJson } from "./shared/output.js";
+import { callTwin } from "./shared/twin-client.js";
+import { twinSockets, type TwinPlace } from "./shared/twin-place.js";
+import { startTwin } from "./shared/twin-program.js";
+
+interface StartOptions {
+  readonly seed: number;
+  readonly scenario: string;
+  readonly host: string;
+  readonly camera1: string;
+  readonly camera2: string;
+  readonly folder: string;
+}
+
+interface ControlOptions {
+  readonly folder: string;
+  readonly json?: boolean;
+}
+
+/** The place that surgiclawd.example.yaml expects. */
+const defaultFolder = path.join(projectRoot, "runs", "twin");
+
+/** Runs in the foreground until Ctrl-C or `twin stop`. */
+async function start(options: StartOptions): Promise<void> {
+  const folder = path.resolve(options.folder);
+  await mkdir(folder, { recursive: true });
+  const place: TwinPlace = { host: options.host, cameras: [options.camera1, options.camera2], folder };
+  const children = new Children();
+  const signal = interruptSignal();
+  try {
+    const twin = await startTwin(children, place, options, path.join(folder, "twin.log"), signal);
+    print(`twin ready: arm and stages ${place.host}, cameras ${place.cameras.join(" and ")}`);
+    print(`needle drive ${twinSockets(folder).needle}; log ${path.join(folder, "twin.log")}`);
+    print("next, in another terminal: npx surgiclawd --config surgiclawd.example.yaml");
+    const interrupted = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await Promise.race([twin.ended, interrupted]);
+  } finally {
+    await children.endAll();
+  }
+}
+
+async function send(method: string, params: Record<string, unknown>, options: ControlOptions): Promise<void> {
+  const { control } = twinSockets(path.resolve(options.folder));
+  if (!existsSync(control.slice("ipc://".length))) {
+    throw new CellError("LINK_CONNECT", `there is no twin in ${options.folder}`, {
+      remedy: "start it with `npx surgiclaw twin start`",
+    });
+  }
+  const result = await callTwin(control, method, params);
+  if (options.json === true) printJson(result);
+  else print(result === null ? "done" : JSON.stringify(result, undefined, 2));
+}
+
 export function addTwin(program: Command): void {
-  program.command("twin");
+  const twin = program.command("twin").description("the simulated cell, as processes of its own");
+  twin
+    .command("start")
+    .description("run a twin in the foreground until Ctrl-C")
+    .option("--seed <number>", "draws the true cell and scene", wholeNumber, 7)
+    .option("--scenario <name>", "default, hard, needle-broken, or the path of a scenario file", "default")
+    .option("--host <address>", "arm and stage controller", "127.0.0.1")
+    .option("--camera1 <address>", "microscope of view 1", "127.0.0.2")
+    .option("--camera2 <address>", "microscope of view 2", "127.0.0.3")
+    .option("--folder <folder>", "sockets and the needle's terminal", defaultFolder)
+    .addHelpText("after", "\nExample: npx surgiclaw twin start --seed 7 --scenario hard")
+    .action(guarded<[StartOptions]>(() => false, start));
+  const control = (name: string, description: string, example: string): Command =>
+    twin
+      .command(name)
+      .description(description)
+      .option("--folder <folder>", "folder of the running twin", defaultFolder)
+      .addOption(jsonOption())
+      .addHelpText("after", `\nExample: npx surgiclaw twin ${example}`);
+  const json = (options: ControlOptions): boolean => options.json === true;
+  control(
+    "status",
+    "what the twin offers to anyone: addresses and faults that are on, never its truth",
+    "status",
+  ).action(guarded<[ControlOptions]>(json, async (options) => send("status", {}, options)));
+  control("stop", "end a running twin", "stop").action(
+    guarded<[ControlOptions]>(json, async (options) => send("stop", {}, options)),
+  );
+  control("fault", "switch on a fault (or its end) in a running twin", "fault camera-offline 1")
+    .argument(
+      "<fault>",
+      "camera-offline, camera-online, camera-freeze, needle-broken, arm-protective-stop, ...",
+    )
+    .argument("[target]", "camera 1 or 2; link arm or stages")
+    .action(
+      guarded<[string, string | undefined, ControlOptions]>(
+        (_fault, _target, options) => json(options),
+        async (fault, target, options) => {
+          const which =
+            target === undefined ? {} : { target: /^\d+$/.test(target) ? Number(target) : target };
+          await send("fault", { fault, ...which }, options);
+        },
+      ),
+    );
 }

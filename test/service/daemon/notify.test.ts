@@ -75,8 +75,8 @@ t.test("datagrams arrive at NOTIFY_SOCKET as systemd expects them", async (t) =>
   notifier.startWatchdog(0.02);
   t.equal(await next(), "WATCHDOG=1");
   notifier.stopWatchdog();
-  let line = await next();
   notifier.stopping("received SIGTERM");
+  let line = await next();
   while (line === "WATCHDOG=1") line = await next();
   t.equal(line, "STOPPING=1|STATUS=received SIGTERM");
 
