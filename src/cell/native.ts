@@ -6,7 +6,10 @@ import { createRequire } from "node:module";
 import { addonPath } from "../base/paths.js";
 import { CellError } from "../base/errors.js";
 
-/** One frame on native memory. While the lease is held its slot is not reused: release it soon. */
+/**
+ * One frame on native memory. While the lease is held its slot is not reused: release it soon. Native work that was
+ * given the frame keeps it until done, whether or not it was released meanwhile.
+ */
 export interface FrameLease {
   readonly camera: string;
   /** Counts frames of this source since it started, gaps included: monotonic, unlike the 16-bit id on the wire. */
@@ -16,7 +19,10 @@ export interface FrameLease {
   readonly deviceTimestampNs: bigint;
   readonly width: number;
   readonly height: number;
-  /** Row-major Mono8, `width * height` bytes; a view, not a copy; unusable after release. */
+  /**
+   * Row-major Mono8, `width * height` bytes; a view, not a copy. Release detaches it: a view kept longer has length 0,
+   * and asking again throws.
+   */
   readonly pixels: Uint8Array;
   release(): void;
 }
@@ -54,7 +60,10 @@ export interface NativeCamera {
   /** Opens and configures the device; one camera at a time in the whole process, with retries. */
   open(): Promise<CameraIdentity>;
   start(): Promise<void>;
-  /** The newest complete frame, or null when none has come since `afterSequence`. */
+  /**
+   * The newest complete frame, or null when none has come since `afterSequence`. Throws CAMERA_LEASES when too many
+   * frames are held (three slots of the ring are always the camera's). In bounded mode: the first frame after it.
+   */
   latest(afterSequence?: number): FrameLease | null;
   /** The first frame whose exposure began after `afterS` (CLOCK_MONOTONIC s); rejects after `timeoutS`. */
   next(afterS: number, timeoutS: number): Promise<FrameLease>;
@@ -62,7 +71,10 @@ export interface NativeCamera {
   getFeature(name: string): Promise<number>;
   /** Checks bounds and increment, writes, reads back; resolves with the value the device holds. */
   setFeature(name: string, value: number): Promise<number>;
-  featureBounds(name: string): Promise<{ readonly min: number; readonly max: number }>;
+  /** Increment 0: any value between. */
+  featureBounds(
+    name: string,
+  ): Promise<{ readonly min: number; readonly max: number; readonly increment: number }>;
   counters(): GrabberCounters;
   /** Seconds since the last complete frame; Infinity before the first. */
   silenceS(): number;

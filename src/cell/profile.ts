@@ -161,6 +161,8 @@ const microscope = z.strictObject({
   kind: z.literal("microscope"),
   camera: z.strictObject({
     interface: z.enum(["gige-vision", "usb3-vision"]),
+    /** What vendor and model name of the camera must match, whole, as regular expressions. */
+    identity: z.strictObject({ vendor: z.string().min(1), model: z.string().min(1) }).optional(),
     pixelFormat: z.enum(["Mono8"]),
     width: figure("px", positive),
     height: figure("px", positive),
@@ -229,7 +231,7 @@ export async function loadProfile<K extends ProfileKind>(nameOrPath: string, kin
   return value as ProfileOf<K>;
 }
 
-/** JSON Schema of the files, for editors: firmware-profiles/profile.schema.json. */
+/** JSON Schema of the files, for editors and other programs. */
 export function profileJsonSchema(): object {
   return z.toJSONSchema(profileSchema, { io: "input", target: "draft-2020-12" });
 }
