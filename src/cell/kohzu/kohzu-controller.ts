@@ -238,7 +238,7 @@ export class KohzuController {
     this.requireMotion("a move");
     const stopCount = this.stopCount;
     for (const [number, pulses] of targets) checkTarget(this.axis(number), pulses);
-    await this.inMotion(stopCount, signal, async (permit) => {
+    await this.inMotion([...targets.keys()], stopCount, signal, async (permit) => {
       const moves: AxisMove[] = [];
       for (const [number, pulses] of targets) {
         const axis = this.axis(number);
@@ -270,7 +270,7 @@ export class KohzuController {
     const axis = this.axis(number);
     this.requireMotion("homing");
     const stopCount = this.stopCount;
-    await this.inMotion(stopCount, signal, async (permit) => {
+    await this.inMotion([number], stopCount, signal, async (permit) => {
       const reading = await this.readAxis(number, signal);
       this.requireUnobstructed(axis, reading);
       await this.writeSetting(number, 2, axis.originMethod, permit, signal);
@@ -440,6 +440,7 @@ export class KohzuController {
 
   /** Runs something that moves; on failure everything is stopped before the error is passed on. */
   private async inMotion(
+    numbers: readonly number[],
     stopCount: number,
     signal: AbortSignal | undefined,
     work: (permit: () => void) => Promise<void>,
@@ -467,9 +468,9 @@ export class KohzuController {
       permit();
     } catch (error) {
       if (drove) {
-        for (const number of this.axes.keys()) this.readings.delete(number);
+        for (const number of numbers) this.readings.delete(number);
         await this.stop().catch(() => undefined);
-        await this.readAll(undefined).catch(() => undefined);
+        for (const number of numbers) await this.readAxis(number).catch(() => undefined);
       }
       throw error;
     } finally {

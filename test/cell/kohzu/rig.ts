@@ -1,0 +1,100 @@
+/** A driver and an emulator joined by a real TCP connection or a real pseudo-terminal. */
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { loadAxes, type KohzuAxis } from "../../../src/cell/kohzu/axis-config.js";
+import { KohzuController, type KohzuAddress } from "../../../src/cell/kohzu/kohzu-controller.js";
+import { loadProfile } from "../../../src/cell/profile.js";
+import { AriesController, type AriesOptions } from "../../../src/twin/kohzu/aries-controller.js";
+import { AriesTcpServer, serveAriesOnPty } from "../../../src/twin/kohzu/aries-server.js";
+import { referenceCellStages } from "../../../src/twin/kohzu/stage-models.js";
+
+const linear = (axis: number): { axis: number; profile: string } => ({ axis, profile: "kohzu-xa04a-r102" });
+const swivel = "kohzu-sa07a-rm02";
+
+/** The axes of the reference cell. */
+export async function cellAxes(): Promise<KohzuAxis[]> {
+  return loadAxes([
+    linear(1),
+    linear(2),
+    linear(3),
+    { axis: 4, profile: swivel, part: "upper" },
+    { axis: 5, profile: swivel, part: "lower" },
+    linear(6),
+    linear(7),
+  ]);
+}
+
+export interface Rig {
+  readonly emulator: AriesController;
+  readonly driver: KohzuController;
+  readonly address: KohzuAddress;
+  /** Cuts all connections. */
+  pull(): Promise<void>;
+  end(): Promise<void>;
+}
+
+export async function rig(
+  options: {
+    readonly transport?: "tcp" | "serial";
+    readonly emulator?: Partial<AriesOptions>;
+    readonly axes?: readonly KohzuAxis[];
+  } = {},
+): Promise<Rig> {
+  const emulator = new AriesController({
+    seed: 7,
+    speedFactor: 10,
+    axes: [...referenceCellStages.map((model) => ({ model, homed: true })), null],
+    ...options.emulator,
+  });
+  const profile = await loadProfile("kohzu-aries", "stage-controller");
+  const axes = options.axes ?? (await cellAxes());
+  const name = "stages";
+  if (options.transport === "serial") {
+    const folder = await mkdtemp(path.join(os.tmpdir(), "aries-"));
+    const link = path.join(folder, "port");
+    const port = await serveAriesOnPty(emulator, { path: link });
+    const address = { transport: "serial", path: link, baudRate: 115_200 } as const;
+    const driver = new KohzuController({ name, address, profile, axes });
+    return {
+      emulator,
+      driver,
+      address,
+      pull: () => port.close(),
+      async end() {
+        await driver.close();
+        await port.close();
+        emulator.dispose();
+        await rm(folder, { recursive: true });
+      },
+    };
+  }
+  const server = new AriesTcpServer(emulator);
+  const port = await server.listen("127.0.0.1", 0);
+  const address = { transport: "tcp", host: "127.0.0.1", port } as const;
+  const driver = new KohzuController({ name, address, profile, axes });
+  return {
+    emulator,
+    driver,
+    address,
+    async pull() {
+      server.dropConnections();
+    },
+    async end() {
+      await driver.close();
+      await server.close();
+      emulator.dispose();
+    },
+  };
+}
+
+/** Connected and active. */
+export async function activeRig(options: Parameters<typeof rig>[0] = {}): Promise<Rig> {
+  const made = await rig(options);
+  await made.driver.connect();
+  await made.driver.activate();
+  return made;
+}
+
+export const pause = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1e3));
