@@ -67,6 +67,19 @@ export class Session {
     this.loops = new Set(Array.from({ length: loops }, (_, k) => k));
   }
 
+  /** Takes over what an earlier run established and a new one does not change: needle, focus, loops. */
+  inherit(earlier: Session): void {
+    this.frameEpoch = earlier.frameEpoch + 1;
+    earlier.sharpAt.forEach((sharp, i) => (this.sharpAt[i] = sharp));
+    earlier.needles.forEach((needle, i) => (this.needles[i] = needle));
+    this.loopOffset = earlier.loopOffset;
+    this.loaded = earlier.loaded;
+    this.needleIntact = earlier.needleIntact;
+    this.needleInTissue = earlier.needleInTissue;
+    this.loops.clear();
+    for (const loop of earlier.loops) this.loops.add(loop);
+  }
+
   /** Something moved that an alignment does not survive. */
   advanceEpoch(): void {
     this.frameEpoch++;

@@ -25,7 +25,7 @@ export interface AxisAssignment {
   readonly axis: number;
   readonly profile: string;
   /** The axis of a two-axis stage. */
-  readonly part?: "upper" | "lower";
+  readonly part?: "upper" | "lower" | undefined;
 }
 
 function axisOf(number: number, kind: KohzuAxis["kind"], model: string, stage: StageAxisProfile): KohzuAxis {

@@ -1,7 +1,5 @@
 /** Which devices, skills and loop make up the cell of this daemon. */
-import { CellError } from "../../base/errors.js";
 import type { CellFactory } from "./cell.js";
+import { RobotCell } from "./robot-cell.js";
 
-export const createCell: CellFactory = ({ loaded }) => {
-  throw new CellError("DEVICE_MISSING", `no device family is composed for cell ${loaded.config.cell.id}`);
-};
+export const createCell: CellFactory = (context) => new RobotCell(context);

@@ -1,0 +1,236 @@
+/** Opens and closes the devices of a cell as its configuration and profiles name them. One place knows the families. */
+import type { CellFile } from "../../base/cell-file.js";
+import type { Config } from "../../base/config.js";
+import { asCellError, CellError } from "../../base/errors.js";
+import type { CellDevices } from "../../cell/devices.js";
+import { Guardian, type GuardedLink } from "../../cell/guardian/guardian.js";
+import { loadAxes } from "../../cell/kohzu/axis-config.js";
+import { KohzuController, type KohzuAddress } from "../../cell/kohzu/kohzu-controller.js";
+import { KohzuStages } from "../../cell/kohzu/kohzu-stages.js";
+import { Microscope } from "../../cell/microscope/microscope.js";
+import { NeedleDrive } from "../../cell/needle/needle-drive.js";
+import { loadProfile } from "../../cell/profile.js";
+import { geometryOf, readUrProfile, type UrProfile } from "../../cell/ur/profile.js";
+import { UrArm } from "../../cell/ur/ur-arm.js";
+import { UrRobot } from "../../cell/ur/ur-robot.js";
+import type { DeviceStatus } from "../command/protocol.js";
+import type { SelfCheckItem } from "./cell.js";
+import type { Logger } from "./logger.js";
+
+export interface DeviceSetOptions {
+  readonly config: Config;
+  readonly cellFile: CellFile;
+  readonly log: Logger;
+  /** Where the guardian writes what it did. */
+  readonly guardianLog: string;
+}
+
+export class DeviceSet implements CellDevices {
+  private constructor(
+    readonly arm: UrArm,
+    readonly stages: KohzuStages,
+    readonly needle: NeedleDrive,
+    readonly microscopes: readonly [Microscope, Microscope],
+    readonly guardian: Guardian,
+    readonly urProfile: UrProfile,
+    private readonly controller: KohzuController,
+    private readonly guarded: () => readonly GuardedLink[],
+  ) {}
+
+  /** Makes the drivers from configuration and profiles; opens nothing. @throws CellError PROFILE_INVALID, CONFIG_INVALID */
+  static async make(options: DeviceSetOptions): Promise<DeviceSet> {
+    const { config, cellFile, log, guardianLog } = options;
+    const { arm, stages, needle, microscopes, guardian } = config.devices;
+    const urProfile = readUrProfile(arm.profile);
+    const robot = new UrRobot({
+      host: arm.host,
+      ports: { rtde: arm.rtdePort, dashboard: arm.dashboardPort, primary: arm.primaryPort },
+      reverse: { host: arm.callbackHost },
+      profile: urProfile,
+      log,
+    });
+    const address: KohzuAddress =
+      stages.transport === "tcp"
+        ? { transport: "tcp", host: stages.host, port: stages.port }
+        : { transport: "serial", path: stages.path ?? "", baudRate: stages.baud };
+    const controller = new KohzuController({
+      name: "stages",
+      address,
+      profile: await loadProfile(stages.profile, "stage-controller"),
+      axes: await loadAxes(cellFile.stages),
+    });
+    const drive = new NeedleDrive({
+      name: "needle",
+      path: needle.path,
+      baudRate: needle.baud,
+      profile: await loadProfile(needle.profile, "needle-drive"),
+    });
+    const views = await Promise.all(
+      microscopes.map(
+        async (entry) =>
+          new Microscope({
+            name: entry.name,
+            profile: await loadProfile(entry.profile, "microscope"),
+            address: entry.address,
+            ...(entry.serial === undefined ? {} : { serial: entry.serial }),
+            frameRate: entry.frameRate,
+            packetSize: entry.packetSize,
+            silenceLimitS: config.loop.frameMaxAgeS,
+          }),
+      ),
+    );
+    const [first, second] = views;
+    if (first === undefined || second === undefined)
+      throw new CellError("CONFIG_INVALID", "a cell has two microscopes");
+    const links = (): readonly GuardedLink[] => {
+      const stageLink: GuardedLink =
+        address.transport === "tcp"
+          ? { kind: "aries-tcp", host: address.host, port: address.port }
+          : { kind: "aries-serial", descriptor: descriptorOf(controller.serialDescriptor, "stages") };
+      return [
+        stageLink,
+        { kind: "needle-serial", descriptor: descriptorOf(drive.serialDescriptor, "needle") },
+      ];
+    };
+    return new DeviceSet(
+      new UrArm(robot),
+      new KohzuStages(controller, address.transport === "tcp" ? address : undefined),
+      drive,
+      [first, second],
+      new Guardian({
+        logPath: guardianLog,
+        silenceS: guardian.silenceMs / 1e3,
+        periodS: guardian.heartbeatMs / 1e3,
+        eventLoopLimitS: guardian.eventLoopMs / 1e3,
+      }),
+      urProfile,
+      controller,
+      links,
+    );
+  }
+
+  /**
+   * Opens every link and starts the guardian. A camera that is offline is a condition of the cell, not an obstacle; every
+   * other missing device is one. @throws CellError naming the device
+   */
+  async connect(signal: AbortSignal, log: Logger): Promise<void> {
+    await this.arm.robot.connect(signal);
+    await this.controller.connect(signal);
+    await this.needle.connect(signal);
+    for (const microscope of this.microscopes) {
+      try {
+        await microscope.connect(signal);
+        await microscope.activate(signal);
+      } catch (error) {
+        const known = asCellError(error);
+        if (known.code === "DEVICE_WRONG_MODEL" || known.code === "LINK_ABORTED") throw known;
+        log.warn({ camera: microscope.name, why: known.message }, "camera offline");
+      }
+    }
+    await this.guardian.start(this.guarded(), signal);
+  }
+
+  /** Allows motion; moves nothing. */
+  async activate(signal: AbortSignal): Promise<void> {
+    await this.arm.robot.activate(signal);
+    await this.controller.activate(signal);
+    await this.needle.activate(signal);
+  }
+
+  /** After a person's reset: clears what the devices latched, where its cause is gone, and lets the guardian watch again. */
+  async reset(signal: AbortSignal): Promise<void> {
+    await this.guardian.rearm(signal);
+    await this.controller.reset(signal);
+    await this.needle.reset(signal);
+    const state = this.arm.robot.state();
+    if (state.protectiveStopped) await this.arm.robot.recoverProtectiveStop(signal);
+    else if (state.lifecycle !== "active") await this.arm.robot.reset(signal);
+    await this.activate(signal);
+  }
+
+  /** Immediate and unconditional on every link. */
+  stop(): void {
+    this.arm.stop();
+    this.stages.stop();
+    this.needle.stop();
+  }
+
+  get geometry(): ReturnType<typeof geometryOf> {
+    return geometryOf(this.urProfile);
+  }
+
+  status(): DeviceStatus[] {
+    const arm = this.arm.robot.state();
+    const entry = (
+      name: string,
+      status: {
+        readonly current: DeviceStatus["current"];
+        readonly desired: DeviceStatus["desired"];
+        readonly fault?: CellError | undefined;
+      },
+      detail: string,
+    ): DeviceStatus => ({
+      name,
+      current: status.current,
+      desired: status.desired,
+      detail: status.fault === undefined ? detail : status.fault.message,
+    });
+    return [
+      entry(
+        "arm",
+        { current: arm.lifecycle, desired: arm.desired, fault: arm.fault },
+        `${this.urProfile.model} ${arm.robotMode}, ${arm.safetyMode}`,
+      ),
+      entry("stages", this.controller.status, "KOHZU controller"),
+      entry("needle", this.needle.status, "needle drive"),
+      ...this.microscopes.map((microscope) =>
+        entry(
+          microscope.name,
+          microscope.status,
+          microscope.online() ? (microscope.identity?.model ?? "camera") : "offline",
+        ),
+      ),
+    ];
+  }
+
+  /** Links, guardian and device states, from what is known; cameras are conditions of their own. */
+  check(): SelfCheckItem[] {
+    const arm = this.arm.robot.state();
+    const device = (name: string, ready: boolean, detail: string): SelfCheckItem => ({
+      name,
+      passed: ready,
+      detail,
+    });
+    const guardian = this.guardian.status();
+    return [
+      device(
+        "arm link",
+        arm.connected && arm.ageS < 1,
+        arm.connected ? `last sample ${arm.ageS.toFixed(2)} s old` : "no connection",
+      ),
+      device(
+        "stages",
+        this.controller.status.current === "active" || this.controller.status.current === "inactive",
+        this.controller.status.fault?.message ?? this.controller.status.current,
+      ),
+      device(
+        "needle",
+        this.needle.status.current === "active" || this.needle.status.current === "inactive",
+        this.needle.status.fault?.message ?? this.needle.status.current,
+      ),
+      device("guardian", guardian.alive, guardian.alive ? "watching" : guardian.reason),
+    ];
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    await Promise.allSettled(this.microscopes.map((microscope) => microscope.close()));
+    await Promise.allSettled([this.arm.robot.close(), this.controller.close(), this.needle.close()]);
+    await this.guardian.stop().catch(() => undefined);
+  }
+}
+
+function descriptorOf(descriptor: number | undefined, name: string): number {
+  if (descriptor === undefined) throw new CellError("SAFETY_NO_GUARDIAN", `the line of ${name} is not open`);
+  return descriptor;
+}
