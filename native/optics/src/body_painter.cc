@@ -8,16 +8,17 @@
 namespace surgiclaw::optics {
 namespace {
 
-/// How the lamp is mirrored in each kind: brightness, place and width of the line, in half widths.
+/// How the ring of light is mirrored in each kind: brightness and width of the line, in half widths. The line
+/// lies on the axis, so that it does not draw the centre of gravity of a profile aside.
 struct Gloss {
-  float brightness, at, width;
+  float brightness, width;
 };
 constexpr Gloss kGloss[kSegmentKinds] = {
-    {0.16f, -0.22f, 0.16f},  // needle: polished tungsten
-    {0.12f, -0.22f, 0.18f},  // hook
-    {0.10f, -0.20f, 0.25f},  // loop: metal under polymer
-    {0.08f, 0.10f, 0.55f},   // thread: matt ribbon
-    {0.07f, -0.35f, 0.50f},  // cartridge
+    {0.16f, 0.16f},  // needle: polished tungsten
+    {0.12f, 0.18f},  // hook
+    {0.10f, 0.25f},  // loop: metal under polymer
+    {0.08f, 0.55f},  // thread: matt ribbon
+    {0.07f, 0.50f},  // cartridge
 };
 
 /// The parts of a row's description that do not depend on the row.
@@ -37,7 +38,6 @@ BarRow describe(const Bar& bar) {
   line.reflectance = static_cast<float>(bar.reflectance);
   const Gloss& gloss = kGloss[static_cast<std::size_t>(bar.kind)];
   line.highlight = gloss.brightness;
-  line.highlightAt = gloss.at;
   line.highlightWidth = gloss.width;
   return line;
 }

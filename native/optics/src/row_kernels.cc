@@ -55,7 +55,7 @@ SURGICLAW_INLINE float shade(const BarRow& bar, const Place& p) {
   const float perHalfWidth = 1.0f / p.halfWidth;
   const float blurred = p.sigma * perHalfWidth;
   const float perWidth = 1.0f / std::sqrt(bar.highlightWidth * bar.highlightWidth + blurred * blurred);
-  const float q = (p.across * perHalfWidth - bar.highlightAt) * perWidth;
+  const float q = p.across * perHalfWidth * perWidth;
   const float fall = 1.0f + 0.5f * q * q;
   return bar.reflectance + bar.highlight * bar.highlightWidth * perWidth / (fall * fall);
 }
@@ -162,7 +162,7 @@ SURGICLAW_INLINE void senseLoop(const SensorRow& sensor, const float* __restrict
   for (int i = 0; i < count; ++i) {
     const float dx = s.dx0 + s.dxStep * static_cast<float>(i);
     const float lens = s.electrons * (1.0f - s.vignetting * (dx * dx + s.dy2));
-    const float mean = low(reflectance[i] * lens, s.fullWell);
+    const float mean = reflectance[i] * lens;
     const float sigma = std::sqrt(mean + s.readVariance);
     const float electrons = low(mean + sigma * (s.noiseScale * static_cast<float>(noise[i])), s.fullWell);
     float grey = electrons * s.greyPerElectron;

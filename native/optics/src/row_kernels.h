@@ -31,7 +31,7 @@ struct BarRow {
   float edgeFactor;                 ///< cosine of the taper: across the axis -> across the edge
   float defocus, defocusSlope;  ///< defocus term of sigma at the start, and its change over the whole length
   float reflectance;
-  float highlight, highlightAt, highlightWidth;  ///< reflectance; position and width in half widths
+  float highlight, highlightWidth;  ///< reflectance; width in half widths
 };
 
 /// coverage[i] and light[i] (coverage times reflectance) of the bar; its ends are straight lines.

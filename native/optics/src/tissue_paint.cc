@@ -1,7 +1,10 @@
 #include "tissue_paint.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <initializer_list>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -13,11 +16,17 @@ double smoothStep(double low, double high, double x) {
   return q * q * (3 - 2 * q);
 }
 
+double ease(double q) { return q * q * (3 - 2 * q); }
+
 /// Smooth random field on the plane with zero mean and unit variance: random values on lattices of several
 /// spacings, each turned by another angle so that no lattice shows.
 class Texture {
  public:
   explicit Texture(std::uint32_t seed) : values_(kLattice * kLattice) {
+    for (std::size_t k = 0; k < std::size(kOctaves); ++k) {
+      cosine_[k] = std::cos(kOctaves[k].angle) / kOctaves[k].spacingM;
+      sine_[k] = std::sin(kOctaves[k].angle) / kOctaves[k].spacingM;
+    }
     std::mt19937 generator(seed ^ 0x74697373U);
     for (float& value : values_) value = static_cast<float>(generator()) * 0x1p-31f - 1.0f;
     double sum = 0, squares = 0;
@@ -53,20 +62,20 @@ class Texture {
   [[nodiscard]] double raw(double u, double v) const {
     double sum = 0;
     for (std::size_t k = 0; k < std::size(kOctaves); ++k) {
-      const Octave& octave = kOctaves[k];
-      const double c = std::cos(octave.angle) / octave.spacingM, s = std::sin(octave.angle) / octave.spacingM;
-      const double x = c * u - s * v, y = s * u + c * v;
+      const double x = cosine_[k] * u - sine_[k] * v, y = sine_[k] * u + cosine_[k] * v;
       const double x0 = std::floor(x), y0 = std::floor(y);
-      const double fx = smoothStep(0, 1, x - x0), fy = smoothStep(0, 1, y - y0);
+      const double fx = ease(x - x0), fy = ease(y - y0);
       const long i = static_cast<long>(x0), j = static_cast<long>(y0);
       const double top = lattice(i, j, k) * (1 - fx) + lattice(i + 1, j, k) * fx;
       const double bottom = lattice(i, j + 1, k) * (1 - fx) + lattice(i + 1, j + 1, k) * fx;
-      sum += octave.amplitude * (top * (1 - fy) + bottom * fy);
+      sum += kOctaves[k].amplitude * (top * (1 - fy) + bottom * fy);
     }
     return sum;
   }
 
   std::vector<float> values_;
+  std::array<double, std::size(kOctaves)> cosine_{};
+  std::array<double, std::size(kOctaves)> sine_{};
   double mean_ = 0;
   double perDeviation_ = 1;
 };
