@@ -207,8 +207,6 @@ class Demo {
     const args = [
       ...["--truth", twinSockets(place.folder).truth],
       ...["--recording", status.recording ?? this.runFolder],
-      ...["--procedure", path.join(this.runFolder, "procedure.yaml")],
-      ...["--seed", String(options.seed)],
       ...["--wall-s", wallS.toFixed(1)],
       ...["--summary", summary],
     ];

@@ -1,10 +1,11 @@
 /** surgiclaw twin start | status | stop | fault */
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Command } from "commander";
-import { projectRoot } from "../base/paths.js";
+import { systemClock, withDeadline } from "../base/clock.js";
 import { CellError } from "../base/errors.js";
+import { projectRoot } from "../base/paths.js";
 import { wholeNumber } from "./procedure.js";
 import { Children } from "./shared/children.js";
 import { guarded, jsonOption } from "./shared/connection.js";
@@ -31,6 +32,13 @@ interface ControlOptions {
 /** The place that surgiclawd.example.yaml expects. */
 const defaultFolder = path.join(projectRoot, "runs", "twin");
 
+const pidFile = (folder: string): string => path.join(folder, "twin.pid");
+
+const noTwin = (folder: string): CellError =>
+  new CellError("LINK_CONNECT", `there is no twin in ${folder}`, {
+    remedy: "start it with `npx surgiclaw twin start`",
+  });
+
 /** Runs in the foreground until Ctrl-C or `twin stop`. */
 async function start(options: StartOptions): Promise<void> {
   const folder = path.resolve(options.folder);
@@ -42,22 +50,44 @@ async function start(options: StartOptions): Promise<void> {
     const twin = await startTwin(children, place, options, path.join(folder, "twin.log"), signal);
     print(`twin ready: arm and stages ${place.host}, cameras ${place.cameras.join(" and ")}`);
     print(`needle drive ${twinSockets(folder).needle}; log ${path.join(folder, "twin.log")}`);
+    await writeFile(pidFile(folder), String(process.pid));
     print("next, in another terminal: npx surgiclawd --config surgiclawd.example.yaml");
     const interrupted = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.race([twin.ended, interrupted]);
   } finally {
+    await rm(pidFile(folder), { force: true });
     await children.endAll();
   }
+}
+
+/** The process that runs the twin of a folder; undefined when it has ended without telling. */
+async function runningTwin(folder: string): Promise<number | undefined> {
+  const pid = Number(await readFile(pidFile(folder), "utf8").catch(() => "NaN"));
+  if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
+  // The number may have been given to another program since.
+  const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  return command.split("\0").includes("twin") ? pid : undefined;
+}
+
+async function stop(options: ControlOptions): Promise<void> {
+  const folder = path.resolve(options.folder);
+  const pid = await runningTwin(folder);
+  if (pid === undefined) throw noTwin(options.folder);
+  process.kill(pid, "SIGTERM");
+  const ended = async (): Promise<void> => {
+    while ((await runningTwin(folder)) !== undefined) await systemClock.sleep(0.1);
+  };
+  await withDeadline(ended(), 20, "the twin's end");
+  if (options.json === true) printJson({ stopped: pid });
+  else print("the twin has ended");
 }
 
 async function send(method: string, params: Record<string, unknown>, options: ControlOptions): Promise<void> {
   const { control } = twinSockets(path.resolve(options.folder));
   if (!existsSync(control.slice("ipc://".length))) {
-    throw new CellError("LINK_CONNECT", `there is no twin in ${options.folder}`, {
-      remedy: "start it with `npx surgiclaw twin start`",
-    });
+    throw noTwin(options.folder);
   }
   const result = await callTwin(control, method, params);
   if (options.json === true) printJson(result);
@@ -85,14 +115,10 @@ export function addTwin(program: Command): void {
       .addOption(jsonOption())
       .addHelpText("after", `\nExample: npx surgiclaw twin ${example}`);
   const json = (options: ControlOptions): boolean => options.json === true;
-  control(
-    "status",
-    "what the twin offers to anyone: addresses and faults that are on, never its truth",
-    "status",
-  ).action(guarded<[ControlOptions]>(json, async (options) => send("status", {}, options)));
-  control("stop", "end a running twin", "stop").action(
-    guarded<[ControlOptions]>(json, async (options) => send("stop", {}, options)),
+  control("status", "which scenario a running twin plays; never its truth", "status").action(
+    guarded<[ControlOptions]>(json, async (options) => send("info", {}, options)),
   );
+  control("stop", "end a running twin", "stop").action(guarded<[ControlOptions]>(json, stop));
   control("fault", "switch on a fault (or its end) in a running twin", "fault camera-offline 1")
     .argument(
       "<fault>",

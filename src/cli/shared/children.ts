@@ -12,6 +12,8 @@ export interface ChildOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** In an emergency end what the program itself has started, too. Not for the daemon: its guardian must outlive it. */
   readonly withDescendants?: boolean;
+  /** Its standard input stays open for as long as this process lives: it ends when that closes, even after a SIGKILL. */
+  readonly tied?: boolean;
 }
 
 export interface Child {
@@ -65,7 +67,7 @@ export class Children {
     mkdirSync(path.dirname(options.log), { recursive: true });
     const log = openSync(options.log, "a");
     const child = spawn(command, [...args], {
-      stdio: ["ignore", log, log],
+      stdio: [options.tied === true ? "pipe" : "ignore", log, log],
       detached: true,
       env: options.env ?? process.env,
     });

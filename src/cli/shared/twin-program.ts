@@ -1,9 +1,10 @@
 /** Starting the twin as the process it is. The command line never imports it. */
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { CellError } from "../../base/errors.js";
 import { programFile, type Child, type Children } from "./children.js";
-import { callTwin } from "./twin-client.js";
-import { twinSockets, type TwinPlace } from "./twin-place.js";
+import type { TwinPlace } from "./twin-place.js";
 
 export interface TwinChoice {
   readonly seed: number;
@@ -13,17 +14,17 @@ export interface TwinChoice {
 
 /** The twin's own arguments. */
 export function twinArguments(place: TwinPlace, choice: TwinChoice): string[] {
+  const { scenario, seed } = choice;
+  const cameras = place.cameras.map((address, index) => ({ serial: `MIC${index + 1}`, address }));
   return [
-    ...["--seed", String(choice.seed)],
-    ...["--scenario", choice.scenario],
-    ...["--host", place.host],
-    ...["--camera1", place.cameras[0]],
-    ...["--camera2", place.cameras[1]],
     ...["--folder", place.folder],
+    ...["--seed", String(seed)],
+    ...["--scenario", /[/.]/.test(scenario) ? path.resolve(scenario) : scenario],
+    ...["--place", JSON.stringify({ host: place.host, cameras })],
   ];
 }
 
-/** Resolves once the twin answers at its control socket, which it opens last. */
+/** Resolves once the twin says that all its links are served. */
 export async function startTwin(
   children: Children,
   place: TwinPlace,
@@ -34,18 +35,13 @@ export async function startTwin(
   const file = programFile("twin", "main.js");
   if (!existsSync(file))
     throw new CellError("INTERNAL", `${file} is missing`, { remedy: "run npm run setup" });
-  const child = children.startNode("twin", file, twinArguments(place, choice), {
-    log,
-    withDescendants: true,
-  });
-  const { control } = twinSockets(place.folder);
-  const answers = async (): Promise<true | undefined> => {
-    if (!existsSync(control.slice("ipc://".length))) return undefined;
-    return callTwin(control, "status", {}, 2).then(
-      () => true as const,
-      () => undefined,
-    );
+  const options = { log, withDescendants: true, tied: true };
+  const before = (await readFile(log, "utf8").catch(() => "")).length;
+  const child = children.startNode("twin", file, twinArguments(place, choice), options);
+  const ready = async (): Promise<true | undefined> => {
+    const said = (await readFile(log, "utf8").catch(() => "")).slice(before);
+    return /^\{"ready":true/m.test(said) ? true : undefined;
   };
-  await children.until(child, answers, 60, signal);
+  await children.until(child, ready, 60, signal);
   return child;
 }
