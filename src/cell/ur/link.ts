@@ -71,8 +71,10 @@ export class Condition {
    */
   until<T>(ready: () => T | undefined, limitS: number, what: string, signal?: AbortSignal): Promise<T> {
     const startS = monotonicNow();
+    const cancelled = (): CellError =>
+      new CellError("LINK_ABORTED", `${what}: cancelled`, { cause: signal?.reason });
+    if (signal?.aborted) return Promise.reject(cancelled());
     return new Promise<T>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
       const end = (): void => {
         clearTimeout(timer);
         this.waiting.delete(evaluate);
@@ -93,14 +95,10 @@ export class Condition {
         }
       };
       const onAbort = (): void => {
-        fail(new CellError("LINK_ABORTED", `${what}: cancelled`, { cause: signal?.reason }));
+        fail(cancelled());
       };
-      if (signal?.aborted) {
-        onAbort();
-        return;
-      }
       signal?.addEventListener("abort", onAbort, { once: true });
-      timer = setTimeout(() => {
+      const timer = setTimeout(() => {
         const elapsed = (monotonicNow() - startS).toFixed(2);
         fail(new CellError("LINK_TIMEOUT", `${what}: not after ${elapsed} s`));
       }, limitS * 1e3);

@@ -218,7 +218,8 @@ export class RtdeServer {
   private takeInputs(client: Client, payload: Buffer): void {
     const id = payload.length > 0 ? payload.readUInt8(0) : 0;
     const recipe = client.inputs[id - 1];
-    if (!client.started || !recipe || payload.length - 1 !== recipe.codec.byteLength) {
+    // Inputs are taken whether or not the client has started its output stream.
+    if (!recipe || payload.length - 1 !== recipe.codec.byteLength) {
       const text = `data for input recipe ${id} ignored`;
       const message = { text, source: "RTDE", level: messageLevel.WARNING };
       client.socket.write(encodeFrame(rtdePackage.TEXT_MESSAGE, encodeMessage(message, client.version)));

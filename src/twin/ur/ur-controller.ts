@@ -152,7 +152,7 @@ export class UrController {
   private clearTimer(): void {
     if (this.timer === undefined) return;
     if ("hasRef" in this.timer && "refresh" in this.timer) clearTimeout(this.timer);
-    else clearImmediate(this.timer as NodeJS.Immediate);
+    else clearImmediate(this.timer);
     this.timer = undefined;
   }
 

@@ -11,8 +11,8 @@ const offset = (values: readonly number[], by: readonly number[]): number[] =>
   values.map((value, i) => value + (by[i] ?? 0));
 
 t.test("powers up, moves its joints and the flange, and stands where it was sent", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   t.equal(robot.state().lifecycle, "inactive");
   await robot.activate(soon());
@@ -48,8 +48,8 @@ t.test("powers up, moves its joints and the flange, and stands where it was sent
 });
 
 t.test("an aborted motion stops on the robot, and the next one works", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   await robot.activate(soon());
   const abort = new AbortController();
@@ -67,8 +67,8 @@ t.test("an aborted motion stops on the robot, and the next one works", async (t)
 });
 
 t.test("stop returns at once, ends the control program and is idempotent", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   robot.stop();
   await robot.connect(soon());
   await robot.activate(soon());
@@ -86,8 +86,8 @@ t.test("stop returns at once, ends the control program and is idempotent", async
 });
 
 t.test("what lies outside the envelope is refused before the wire", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   await robot.activate(soon());
   const arrivals = controller.arrivals;
@@ -111,8 +111,8 @@ t.test("what lies outside the envelope is refused before the wire", async (t) =>
 });
 
 t.test("a protective stop latches a fault and is recovered after its 5 s; no target survives", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   await robot.activate(soon());
   await t.rejects(robot.recoverProtectiveStop(soon()), { code: "COMMAND_INVALID" });
@@ -134,8 +134,8 @@ t.test("a protective stop latches a fault and is recovered after its 5 s; no tar
 });
 
 t.test("an emergency stop ends everything; after its release the arm is powered up anew", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   await robot.activate(soon());
   controller.emergencyStop(true);
@@ -152,8 +152,8 @@ t.test("an emergency stop ends everything; after its release the arm is powered 
 t.test(
   "dropped connections and a restart of the controller: fault, reconnection, nothing trusted until activated",
   async (t) => {
-    const { controller, robot, close } = await rig();
-    t.teardown(close);
+    const { controller, robot, ...rest } = await rig();
+    t.teardown(() => rest.close());
     await robot.connect(soon());
     await robot.activate(soon());
     const motion = robot.moveJoints(offset(startQ, [1, 0, 0, 0, 0, 0]), slow, soon());
@@ -175,8 +175,8 @@ t.test(
 );
 
 t.test("firmware that speaks RTDE version 1 only", async (t) => {
-  const { robot, close } = await rig({ profile: "ur5-cb3-3.3" });
-  t.teardown(close);
+  const { robot, ...rest } = await rig({ profile: "ur5-cb3-3.3" });
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   await robot.activate(soon());
   const report = await robot.moveJoints(offset(startQ, [0, 0, 0, 0, 0, 0.1]), slow, soon());
@@ -184,8 +184,8 @@ t.test("firmware that speaks RTDE version 1 only", async (t) => {
 });
 
 t.test("another software than the profile's is refused", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   const { readUrProfile } = await import("../../../src/cell/ur/profile.js");
   const { UrRobot } = await import("../../../src/cell/ur/ur-robot.js");
   const { profileFile } = await import("./rig.js");
@@ -201,8 +201,8 @@ t.test("another software than the profile's is refused", async (t) => {
 });
 
 t.test("in local mode the control program is refused with the controller's own words", async (t) => {
-  const { controller, robot, close } = await rig();
-  t.teardown(close);
+  const { controller, robot, ...rest } = await rig();
+  t.teardown(() => rest.close());
   await robot.connect(soon());
   controller.localMode(true);
   const failure = await robot.activate(soon()).then(

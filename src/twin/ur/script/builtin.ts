@@ -109,7 +109,7 @@ const split = (signature: string): { parameters: string[]; required: number } =>
   };
 };
 
-/** A function that returns at once; `signature` lists parameters, `?` marks those that may be left out. */
+/** A function that returns at once; `signature` lists parameters: `?` marks those that may be left out, `*` takes any. */
 export const instant = (signature: string, call: (args: Args, thread: Thread) => Value): Builtin => ({
   waits: false,
   ...split(signature),

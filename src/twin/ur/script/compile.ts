@@ -545,6 +545,7 @@ class Compiler {
     line: number,
     column: number,
   ): string[] {
+    if (builtin.parameters.includes("*")) return args.map((arg, i) => arg.name ?? `argument ${i}`);
     const order: string[] = [];
     args.forEach((arg, i) => {
       const parameter = arg.name ?? builtin.parameters[i];
@@ -672,6 +673,8 @@ function operate(operator: BinaryOperator, a: Value, b: Value, line: number, col
         if (b === 0) throw new ScriptError(line, column, "division by zero");
         // The sign of a remainder follows the divisor, as in the language URScript descends from.
         return operator === "/" ? a / b : a - b * Math.floor(a / b);
+      default:
+        break;
     }
   }
   throw new ScriptError(

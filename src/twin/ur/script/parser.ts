@@ -78,10 +78,14 @@ class Parser {
   private skipNewlines(): void {
     while (this.peek().kind === "newline") this.at++;
   }
+  /**
+   * A newline, or simply the beginning of the next statement: the controller takes several on one line, and programs in
+   * the field rely on it.
+   */
   private endOfStatement(): void {
-    if (this.peek().kind === "end") return;
-    if (this.peek().kind !== "newline") this.fail();
-    this.at++;
+    const { kind } = this.peek();
+    if (kind === "newline") this.at++;
+    else if (kind !== "end" && kind !== "name" && kind !== "keyword") this.fail();
   }
 
   private routine(): Routine {
@@ -167,6 +171,7 @@ class Parser {
           const scope = this.next().text as "global" | "local";
           const target = this.target();
           this.expect("=");
+          this.skipNewlines();
           const value = this.expression();
           this.endOfStatement();
           return { kind: "assign", scope, target, value, ...place };
@@ -177,6 +182,7 @@ class Parser {
     if (this.is("=")) {
       const target = this.targetFrom(value);
       this.at++;
+      this.skipNewlines();
       const assigned = this.expression();
       this.endOfStatement();
       return { kind: "assign", target, value: assigned, ...place };

@@ -9,8 +9,6 @@ const notPerformed = [
   "movec",
   "servoc",
   "force_mode",
-  "force_mode_set_damping",
-  "force_mode_set_gain_scaling",
   "teach_mode",
   "freedrive_mode",
   "tool_contact",
@@ -18,6 +16,7 @@ const notPerformed = [
   "modbus_add_signal",
   "position_deviation_warning",
   "reset_revolution_counter",
+  "enable_external_ft_sensor",
 ];
 
 export function programFunctions(robot: RobotServices): [string, Builtin][] {
@@ -122,6 +121,23 @@ export function programFunctions(robot: RobotServices): [string, Builtin][] {
         return undefined;
       }),
     ],
+    // Settings of a mode that this arm does not enter: taken and checked, without effect.
+    [
+      "force_mode_set_damping",
+      instant("damping", (args) => {
+        const damping = args.number("damping");
+        if (damping < 0 || damping > 1) throw args.error("damping must be in [0, 1]");
+        return undefined;
+      }),
+    ],
+    [
+      "force_mode_set_gain_scaling",
+      instant("scaling", (args) => {
+        const scaling = args.number("scaling");
+        if (scaling < 0 || scaling > 2) throw args.error("scaling must be in [0, 2]");
+        return undefined;
+      }),
+    ],
     // Leaving a mode that is never entered has nothing to do.
     ["end_force_mode", instant("", () => undefined)],
     ["end_teach_mode", instant("", () => undefined)],
@@ -132,7 +148,7 @@ export function programFunctions(robot: RobotServices): [string, Builtin][] {
   for (const name of notPerformed) {
     functions.push([
       name,
-      instant("a1?, a2?, a3?, a4?, a5?, a6?, a7?, a8?", (args) => {
+      instant("*?", (args) => {
         throw args.error("not available on this controller");
       }),
     ]);
