@@ -60,7 +60,7 @@ function figure(si: SiUnit, range: { readonly min?: number; readonly max?: numbe
     })
     .transform(({ value, unit, ...rest }) => ({ ...rest, value: value * units[unit][1], unit: si }))
     .refine((result) => result.value >= (range.min ?? -Infinity) && result.value <= (range.max ?? Infinity), {
-      message: `outside ${range.min ?? "-∞"}…${range.max ?? "∞"} ${si}`,
+      error: `outside ${range.min ?? "-∞"}…${range.max ?? "∞"} ${si}`,
       path: ["value"],
     });
 }

@@ -6,6 +6,7 @@
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import type { ByteLink } from "../links/byte-link.js";
+import { startReplyTimer } from "../links/reply-timer.js";
 import {
   decodeReply,
   describeCode,
@@ -176,9 +177,8 @@ export class AriesLink {
     const axis = namesAxis(command) ? parameters[0] : undefined;
     const startS = monotonicNow();
     return new Promise<AriesReply>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
       const settle = (): void => {
-        clearTimeout(timer);
+        timer.cancel();
         group.delete(waiter);
       };
       const waiter: Waiter = {
@@ -201,10 +201,11 @@ export class AriesLink {
       try {
         this.link.write(encodeRequest(command, parameters, stx));
       } catch (error) {
-        waiter.reject(asCellError(error));
+        group.delete(waiter);
+        reject(asCellError(error));
         return;
       }
-      timer = setTimeout(() => {
+      const timer = startReplyTimer(replyTimeoutS, () => {
         this.counts.timeouts++;
         const elapsed = (monotonicNow() - startS).toFixed(3);
         waiter.reject(
@@ -213,7 +214,7 @@ export class AriesLink {
             `${device}: no reply to ${command}${parameters.join("/")} after ${elapsed} s`,
           ),
         );
-      }, replyTimeoutS * 1e3);
+      });
     });
   }
 

@@ -287,19 +287,21 @@ export class KohzuController {
    */
   async stop(): Promise<void> {
     this.stopCount++;
-    const links = [this.stopLink, this.main].filter((link) => link?.isOpen === true);
+    const links = [this.stopLink, this.main]
+      .filter((link) => link !== undefined)
+      .filter((link) => link.isOpen);
     if (links.length === 0)
       throw new CellError("LINK_CLOSED", `${this.options.name}: no connection to stop it through`);
     let failure: CellError | undefined;
     for (let attempt = 0; attempt < stopAttempts; attempt++) {
       // On all connections at once: whichever is alive carries it, and a second stop does no harm.
-      const results = await Promise.allSettled(links.map((link) => link?.stopNow(0, true)));
+      const results = await Promise.allSettled(links.map((link) => link.stopNow(0, true)));
       for (const result of results) {
         if (result.status === "rejected") {
           failure = asCellError(result.reason);
           continue;
         }
-        const code = result.value?.kind === "E" ? integerField(result.value, 0) : 0;
+        const code = result.value.kind === "E" ? integerField(result.value, 0) : 0;
         // 323: it is stopping already. 803: the controller still owed a reply, so once more.
         if (code === 0 || code === 323) return;
         failure = new CellError("DEVICE_REFUSED", `${this.options.name}: STP0/1: ${describeCode(code)}`);

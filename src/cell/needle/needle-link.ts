@@ -5,6 +5,7 @@
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import type { ByteLink } from "../links/byte-link.js";
+import { startReplyTimer } from "../links/reply-timer.js";
 import { decodeReply, encodeRequest, LineAssembler, type NeedleReply } from "./codec.js";
 
 export interface NeedleLinkOptions {
@@ -127,9 +128,8 @@ export class NeedleLink {
     const startS = monotonicNow();
     return new Promise<NeedleReply>((resolve, reject) => {
       const id = this.freeId();
-      let timer: NodeJS.Timeout | undefined;
       const settle = (): void => {
-        clearTimeout(timer);
+        timer.cancel();
         this.waiters.delete(id);
       };
       const waiter: Waiter = {
@@ -148,17 +148,18 @@ export class NeedleLink {
         const text = encodeRequest({ device: address, axis, id, command }, checksums);
         this.link.write(Buffer.from(text, "latin1"));
       } catch (error) {
-        waiter.reject(asCellError(error));
+        this.waiters.delete(id);
+        reject(asCellError(error));
         return;
       }
-      timer = setTimeout(() => {
+      const timer = startReplyTimer(replyTimeoutS, () => {
         this.counts.timeouts++;
         this.outOfStep = true;
         const elapsed = (monotonicNow() - startS).toFixed(3);
         waiter.reject(
           new CellError("LINK_TIMEOUT", `${device}: no reply to "${command}" after ${elapsed} s`),
         );
-      }, replyTimeoutS * 1e3);
+      });
     });
   }
 

@@ -82,8 +82,8 @@ export class SlideMotion {
     const peak = Math.min(topSpeed, Math.sqrt(acceleration * distance + along ** 2 / 2));
     const first = Math.sign(peak - along) * acceleration;
     const rampUp = Math.abs(peak - along) / acceleration;
-    const ramps = (Math.abs(peak ** 2 - along ** 2) / (2 * acceleration)) * Math.sign(peak - along);
-    const cruise = Math.max(0, distance - ramps - peak ** 2 / (2 * acceleration));
+    const ramp = first === 0 ? 0 : (peak ** 2 - along ** 2) / (2 * first);
+    const cruise = Math.max(0, distance - ramp - peak ** 2 / (2 * acceleration));
     const stretches: Stretch[] = [];
     let from = position;
     const add = (durationS: number, v: number, a: number): void => {
