@@ -55,6 +55,17 @@ export class Lifecycle {
     throw new CellError("COMMAND_INVALID", `${this.device} is ${this.state}: ${what} needs it active`);
   }
 
+  /**
+   * Whether a first connection is to be made now.
+   * @throws CellError the latched fault: the way back from it is a reset; COMMAND_INVALID once finalized
+   */
+  mayConnect(): boolean {
+    if (this.state === "fault" && this.reason) throw this.reason;
+    if (this.state === "finalized")
+      throw new CellError("COMMAND_INVALID", `${this.device} was closed for good`);
+    return this.state === "unconfigured";
+  }
+
   /** @throws CellError COMMAND_INVALID unless the device can be read */
   requireReadable(what: string): void {
     if (this.state === "unconfigured" || this.state === "finalized")

@@ -80,7 +80,7 @@ export class KohzuController {
     this.lifecycle = new Lifecycle(name);
     this.lifecycle.onChange = (status) => this.onState(status);
     this.axes = new Map(options.axes.map((axis) => [axis.number, axis]));
-    this.pollS = options.pollS ?? 0.004;
+    this.pollS = options.pollS ?? 0.008;
     const linkOptions = {
       device: name,
       stx: address.transport === "serial",
@@ -135,11 +135,16 @@ export class KohzuController {
   }
 
   /**
-   * Opens the link, identifies the controller, reads its axes, settings, speed tables and positions. Also the way back
-   * after a lost link: everything is read anew.
-   * @throws CellError LINK_CONNECT, DEVICE_WRONG_MODEL, DEVICE_MISSING, LINK_TIMEOUT
+   * Opens the link, identifies the controller, reads its axes, settings, speed tables and positions. Does nothing when
+   * connected; after a fault the way back is `reset`.
+   * @throws CellError LINK_CONNECT, DEVICE_WRONG_MODEL, DEVICE_MISSING, LINK_TIMEOUT, the latched fault
    */
   async connect(signal?: AbortSignal): Promise<void> {
+    if (this.lifecycle.mayConnect()) await this.establish(signal);
+  }
+
+  /** Everything is read anew, after a lost link too. */
+  private async establish(signal: AbortSignal | undefined): Promise<void> {
     this.readings.clear();
     this.tables.clear();
     try {
@@ -187,7 +192,7 @@ export class KohzuController {
     this.readings.clear();
     if (!this.main.isOpen || this.stopLink?.isOpen === false) {
       await this.closeLinks();
-      await this.connect(signal);
+      await this.establish(signal);
     }
     await this.main.request("REM", [], { signal });
     await this.main.request("RAX", [], { signal });

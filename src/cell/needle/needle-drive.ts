@@ -79,7 +79,7 @@ export class NeedleDrive implements NeedleDevice {
   constructor(private readonly options: NeedleOptions) {
     const { profile, name, path } = options;
     this.strokeM = profile.stroke.value;
-    this.pollS = options.pollS ?? 0.003;
+    this.pollS = options.pollS ?? 0.005;
     this.lifecycle = new Lifecycle(name);
     this.lifecycle.onChange = (status) => this.onState(status);
     this.link = new NeedleLink(
@@ -134,10 +134,16 @@ export class NeedleDrive implements NeedleDevice {
   }
 
   /**
-   * Opens the port, identifies the drive, reads limits and state.
-   * @throws CellError LINK_CONNECT, LINK_BUSY, DEVICE_WRONG_MODEL, LINK_TIMEOUT
+   * Opens the port, identifies the drive, reads limits and state. Does nothing when connected; after a fault the way
+   * back is `reset`.
+   * @throws CellError LINK_CONNECT, LINK_BUSY, DEVICE_WRONG_MODEL, LINK_TIMEOUT, the latched fault
    */
   async connect(signal?: AbortSignal): Promise<void> {
+    if (this.lifecycle.mayConnect()) await this.establish(signal);
+  }
+
+  /** Everything is read anew, after a lost link too. */
+  private async establish(signal: AbortSignal | undefined): Promise<void> {
     const { profile, name } = this.options;
     this.last = undefined;
     this.referenced = false;
@@ -193,7 +199,7 @@ export class NeedleDrive implements NeedleDevice {
       await this.readLimit(signal);
       this.requireHealthy(await this.read(signal));
       this.lifecycle.enter("inactive");
-    } else await this.connect(signal);
+    } else await this.establish(signal);
   }
 
   /** Ends everything; idempotent. */

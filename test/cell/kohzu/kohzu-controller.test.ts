@@ -230,6 +230,7 @@ t.test(
     t.equal(driver.status.current, "fault");
     t.equal(driver.lastReading(1), undefined, "positions are not trusted");
     await t.rejects(driver.moveAbsolute(1, 10), { code: "LINK_PROTOCOL" });
+    await t.rejects(driver.connect(), { code: "LINK_PROTOCOL" }, "a latched fault is left by a reset only");
     await driver.reset();
     t.equal(driver.status.current, "inactive");
     t.equal(driver.status.desired, "active");
