@@ -64,7 +64,9 @@ function startServer(
   return {
     child,
     async said(expected) {
-      const late = setTimeout(() => child.kill("SIGKILL"), 60_000);
+      const late = setTimeout(() => {
+        child.kill("SIGKILL");
+      }, 60_000);
       for (;;) {
         const line = await lines.next();
         if (line.done === true) throw new Error(`the server never said ${JSON.stringify(expected)}`);
@@ -127,12 +129,17 @@ t.test("frames reach a GigE Vision client; exposure tells; a frozen camera repea
   });
   t.equal((await camera.open()).serial, "T1");
   await camera.start();
-  let last = -1;
+  t.teardown(() => camera.close());
+  let last: number | undefined;
   /** The next frame that is complete, as a copy. */
   const frame = async (): Promise<Buffer> => {
-    for (const until = Date.now() + 20_000; Date.now() < until; await delay(20)) {
+    const until = Date.now() + 20_000;
+    while (Date.now() < until) {
       const lease = camera.latest(last);
-      if (lease === null) continue;
+      if (lease === null) {
+        await delay(20);
+        continue;
+      }
       last = lease.sequence;
       const pixels = Buffer.from(lease.pixels);
       lease.release();
@@ -173,7 +180,6 @@ t.test("frames reach a GigE Vision client; exposure tells; a frozen camera repea
   t.equal(Buffer.compare(await frame(), before), 0, "what happens meanwhile is not seen");
   writer.write(packScene(needleState({ light: 0.5 })));
   await frameWith((pixels) => Math.abs(grey(pixels) - 38.7) < 2);
-  await camera.close();
   server.child.kill("SIGTERM");
   t.equal(await exited(server.child), 0);
 });
