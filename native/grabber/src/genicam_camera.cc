@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <set>
 #include <utility>
 
@@ -30,6 +31,7 @@ std::mutex& openingGate() {
 constexpr milliseconds kHeartbeatBackOff{3300};
 constexpr milliseconds kShortBackOff{300};
 constexpr int kControlAttempts = 3;
+constexpr milliseconds kGoodbye{1500};
 constexpr uint64_t kDrainWaitUs = 20'000;
 
 /// Changing these would change the size of a frame under way.
@@ -96,7 +98,10 @@ void GenicamCamera::connect() {
   if (ARV_IS_GV_DEVICE(device()) && !arv_gv_device_is_controller(ARV_GV_DEVICE(device()))) {
     throw GrabberError(GrabberFault::refused, what + ": another program controls the camera");
   }
-  g_signal_connect(device(), "control-lost", G_CALLBACK(&GenicamCamera::onControlLost), this);
+  control_ = std::make_shared<Control>();
+  control_->owner = this;
+  g_signal_connect_data(device(), "control-lost", G_CALLBACK(&GenicamCamera::onControlLost),
+                        new std::shared_ptr<Control>(control_), &GenicamCamera::dropControl, GConnectFlags{});
 }
 
 void GenicamCamera::configure() {
@@ -201,6 +206,7 @@ void GenicamCamera::start() {
   arv_camera_start_acquisition(camera_, &error);
   if (error != nullptr) {
     stopStream();
+    g_clear_object(&stream_);
     throwIf(error, options_.name + ": starting the acquisition");
   }
   drainer_ = std::thread([this] { drain(); });
@@ -211,10 +217,16 @@ void GenicamCamera::onStreamEvent(void*, ArvStreamCallbackType type, ArvBuffer*)
   if (type == ARV_STREAM_CALLBACK_TYPE_INIT) setpriority(PRIO_PROCESS, 0, -10);
 }
 
-void GenicamCamera::onControlLost(ArvDevice*, void* self) {
-  auto* const camera = static_cast<GenicamCamera*>(self);
-  camera->lost_.store(true, std::memory_order_release);
-  camera->ring_->setFlowing(false);
+void GenicamCamera::onControlLost(ArvDevice*, void* held) {
+  const std::shared_ptr<Control> control = *static_cast<std::shared_ptr<Control>*>(held);
+  const std::lock_guard<std::mutex> lock(control->mutex);
+  if (control->owner == nullptr) return;
+  control->owner->lost_.store(true, std::memory_order_release);
+  control->owner->ring_->setFlowing(false);
+}
+
+void GenicamCamera::dropControl(void* held, GClosure*) {
+  delete static_cast<std::shared_ptr<Control>*>(held);
 }
 
 void GenicamCamera::feedStream() {
@@ -285,14 +297,11 @@ void GenicamCamera::stopStream() noexcept {
   if (drainer_.joinable()) drainer_.join();
   ring_->setFlowing(false);
   if (stream_ == nullptr) return;
-  if (!lost() && camera_ != nullptr) {
-    GError* error = nullptr;
-    arv_camera_stop_acquisition(camera_, &error);
-    g_clear_error(&error);
-  }
   underruns_.fetch_add(streamUnderruns_.exchange(0), std::memory_order_relaxed);
-  // The buffers inside go with the stream and its threads; their slots come home.
-  g_clear_object(&stream_);
+  // After this nobody writes into the slots any more; the buffers inside are deleted, and the slots come
+  // home. Aravis' thread is started again, without buffers, because the end of a stream takes it for granted.
+  arv_stream_stop_thread(stream_, TRUE);
+  arv_stream_start_thread(stream_);
   for (ArvBuffer*& buffer : buffers_) g_clear_object(&buffer);
   ring_->reclaim();
 }
@@ -300,9 +309,30 @@ void GenicamCamera::stopStream() noexcept {
 void GenicamCamera::closeDevice() noexcept {
   stopStream();
   if (camera_ == nullptr) return;
-  g_signal_handlers_disconnect_by_data(device(), this);
-  // The last reference: joins the heartbeat thread and gives control back.
-  g_clear_object(&camera_);
+  {
+    const std::lock_guard<std::mutex> lock(control_->mutex);
+    control_->owner = nullptr;
+  }
+  control_.reset();
+  const auto done = std::make_shared<std::promise<void>>();
+  std::future<void> gone = done->get_future();
+  const bool stops = stream_ != nullptr && !lost();
+  std::thread goodbye(
+      [done, stops, camera = std::exchange(camera_, nullptr), stream = std::exchange(stream_, nullptr)] {
+        if (stops) {
+          GError* error = nullptr;
+          arv_camera_stop_acquisition(camera, &error);
+          g_clear_error(&error);
+        }
+        // The last references: these end Aravis' threads and give control back.
+        if (stream != nullptr) g_object_unref(stream);
+        g_object_unref(camera);
+        done->set_value();
+      });
+  // A camera that lives is left properly, in milliseconds. To a dead one Aravis talks for up to 13 s: nobody
+  // waits.
+  gone.wait_for(kGoodbye);
+  goodbye.detach();
 }
 
 void GenicamCamera::close() noexcept {

@@ -45,7 +45,14 @@ class GenicamCamera final : public Camera {
   Counters counters() const override;
 
  private:
-  static void onControlLost(ArvDevice* device, void* self);
+  /// Between Aravis' heartbeat thread and this camera: the device may outlive the camera, or belong to its
+  /// past.
+  struct Control {
+    std::mutex mutex;
+    GenicamCamera* owner = nullptr;
+  };
+  static void onControlLost(ArvDevice* device, void* control);
+  static void dropControl(void* control, GClosure* closure);
   static void onStreamEvent(void* self, ArvStreamCallbackType type, ArvBuffer* buffer);
   /// One attempt. Holds the process-wide gate.
   void connect();
@@ -66,6 +73,7 @@ class GenicamCamera final : public Camera {
   mutable std::mutex deviceMutex_;
   ArvCamera* camera_ = nullptr;
   ArvStream* stream_ = nullptr;
+  std::shared_ptr<Control> control_;
   std::vector<ArvBuffer*> buffers_;  ///< of the slots that are not with Aravis; drain thread alone
   std::thread drainer_;
   std::atomic<bool> stopping_{false};
