@@ -21,6 +21,7 @@
 #include "surgiclaw/geometry/image_view.h"
 #include "surgiclaw/geometry/needle.h"
 #include "surgiclaw/geometry/patch_match.h"
+#include "surgiclaw/geometry/registration.h"
 #include "surgiclaw/geometry/ring.h"
 #include "surgiclaw/geometry/sites.h"
 #endif
@@ -287,6 +288,37 @@ geometry::NeedleEstimate needleFromJs(const Napi::Value& value, const std::strin
   return needle;
 }
 
+std::vector<Eigen::Vector3d> pointsOf(const Napi::Value& value, const char* name) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array) {
+    throw Napi::TypeError::New(value.Env(), std::string(name) + ": a Float64Array of x y z is needed");
+  }
+  const auto array = value.As<Napi::Float64Array>();
+  if (array.ElementLength() % 3 != 0) {
+    throw Napi::TypeError::New(value.Env(), std::string(name) + ": its length is no multiple of 3");
+  }
+  std::vector<Eigen::Vector3d> points(array.ElementLength() / 3);
+  for (size_t i = 0; i < points.size(); ++i) points[i] = {array[3 * i], array[3 * i + 1], array[3 * i + 2]};
+  return points;
+}
+
+/// Synchronous: microseconds for the handful of points of a registration.
+Napi::Value registerRigid(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto fit = geometry::fitRigid(pointsOf(info[0], "source"), pointsOf(info[1], "target"));
+  if (!fit.ok) throw Napi::Error::New(env, std::string("registration: ") + fit.reason);
+  auto rotation = Napi::Array::New(env, 9);
+  auto translation = Napi::Array::New(env, 3);
+  for (uint32_t r = 0; r < 3; ++r) {
+    for (uint32_t c = 0; c < 3; ++c) rotation.Set(3 * r + c, fit.targetFromSource.R(r, c));
+    translation.Set(r, fit.targetFromSource.t[r]);
+  }
+  auto result = Napi::Object::New(env);
+  result.Set("rotation", rotation);
+  result.Set("translation", translation);
+  result.Set("fre", fit.fre);
+  return result;
+}
+
 #endif
 
 void initGeometry(Napi::Env env, Napi::Object exports) {
@@ -300,6 +332,7 @@ void initGeometry(Napi::Env env, Napi::Object exports) {
   geometry.Set("cutPatch", Napi::Function::New<cutPatch>(env, "cutPatch"));
   geometry.Set("matchPatch", Napi::Function::New<matchPatch>(env, "matchPatch"));
   geometry.Set("findRing", Napi::Function::New<findRing>(env, "findRing"));
+  geometry.Set("registerRigid", Napi::Function::New<registerRigid>(env, "registerRigid"));
   geometry.Set("findSites", Napi::Function::New<findSites>(env, "findSites"));
 #endif
   exports.Set("geometry", geometry);
