@@ -7,6 +7,8 @@ import { readFirmware } from "../../../src/twin/ur/firmware.js";
 import { freePorts, UrController, type UrControllerOptions } from "../../../src/twin/ur/ur-controller.js";
 
 export const startQ = [0.1, -1.6, 1.9, -1.9, -1.5, 0.2];
+/** Where the driver of `driver-process.ts` moves to: three seconds away. */
+export const driverGoal = startQ.map((value, i) => value + (i === 0 ? 1.5 : 0));
 export const profileFile = (name = "ur5-cb3-3.15"): string =>
   path.join(projectRoot, "firmware-profiles", `${name}.yaml`);
 

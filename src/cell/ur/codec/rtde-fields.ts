@@ -7,8 +7,8 @@ import { atLeast, type SoftwareVersion } from "./version.js";
 
 interface Field {
   readonly type: RtdeType;
-  /** First CB3 version (3.x), undefined when CB3 never had it. */
-  readonly cb3: readonly [number, number?] | undefined;
+  /** First CB3 version (3.x), null when CB3 never had it. */
+  readonly cb3: readonly [number, number?] | null;
   readonly eSeries: readonly [number, number?];
 }
 
@@ -58,7 +58,7 @@ define(outputs, "DOUBLE", "payload", [11], [5, 1]);
 define(outputs, "VECTOR3D", "payload_cog", [11], [5, 1]);
 define(outputs, "UINT32", "script_control_line", [14], [9]);
 define(outputs, "VECTOR6D", "payload_inertia", [15], [11]);
-define(outputs, "VECTOR6D", "ft_raw_wrench", undefined, [9]);
+define(outputs, "VECTOR6D", "ft_raw_wrench", null, [9]);
 for (let i = 0; i < 48; i++) {
   const upper = i >= 24;
   define(outputs, "INT32", `output_int_register_${i}`, upper ? [9] : [4], upper ? [3] : [0]);

@@ -9,7 +9,7 @@ export interface SoftwareVersion {
 /** Whether `version` is at least the given one of its series: CB3 is major 3, e-Series major 5. */
 export function atLeast(
   version: SoftwareVersion,
-  cb3: readonly [minor: number, bugfix?: number] | undefined,
+  cb3: readonly [minor: number, bugfix?: number] | null,
   eSeries: readonly [minor: number, bugfix?: number] | undefined = [0],
 ): boolean {
   const least = version.major >= 5 ? eSeries : cb3;
