@@ -25,7 +25,8 @@ TEST(FrameTime, movesAWallClockStampToTheMonotonicClock) {
 TEST(FrameTime, distrustsAnotherClockAndAWallClockThatWasSet) {
   const uint64_t arrival = kClocks.monotonicNs;
   const uint64_t fallback = arrival - 50 * kMs;
-  // A device that counts from its power-on; wall time an hour ahead, an hour behind, and a stamp after the arrival.
+  // A device that counts from its power-on; wall time an hour ahead, an hour behind, and a stamp after the
+  // arrival.
   EXPECT_EQ(exposureBeganNs(123 * kSecond, arrival, kClocks, 50 * kMs), fallback);
   EXPECT_EQ(exposureBeganNs(kClocks.realtimeNs + 3600 * kSecond, arrival, kClocks, 50 * kMs), fallback);
   EXPECT_EQ(exposureBeganNs(kClocks.realtimeNs - 3600 * kSecond, arrival, kClocks, 50 * kMs), fallback);

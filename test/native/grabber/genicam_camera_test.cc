@@ -1,4 +1,5 @@
-// Against Aravis' own GigE Vision fake camera, in this process: a third party's device over the real protocol.
+// Against Aravis' own GigE Vision fake camera, in this process: a third party's device over the real
+// protocol.
 #include <arv.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,8 @@ namespace {
 
 constexpr const char* kAddress = "127.0.0.1";
 
-/// The port of GigE Vision is fixed, so only one such camera can live on an address: waits for another test's to go.
+/// The port of GigE Vision is fixed, so only one such camera can live on an address: waits for another test's
+/// to go.
 class FakeCamera {
  public:
   FakeCamera() {
@@ -51,8 +53,8 @@ CameraOptions options(int size = 256) {
   return options;
 }
 
-#define REQUIRE_FAKE_CAMERA(fake)                                                                        \
-  FakeCamera fake;                                                                                       \
+#define REQUIRE_FAKE_CAMERA(fake) \
+  FakeCamera fake;                \
   if (!fake.running()) GTEST_SKIP() << "no fake camera on " << kAddress << ": port 3956 is taken by another"
 
 template <typename Call>
@@ -156,7 +158,8 @@ TEST(GenicamCamera, aCameraThatDiesIsSilentThenLostAndComesBack) {
   uint64_t last = camera->latest(0).info().sequence;
   fake.reset();
   const uint64_t died = monotonicNs();
-  while (camera->silenceNs() < 500'000'000U && monotonicNs() - died < 20'000'000'000U) std::this_thread::sleep_for(10ms);
+  while (camera->silenceNs() < 500'000'000U && monotonicNs() - died < 20'000'000'000U)
+    std::this_thread::sleep_for(10ms);
   EXPECT_GE(camera->silenceNs(), 500'000'000U) << "the own watchdog sees it first";
   for (int i = 0; i < 3000 && !camera->lost(); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_TRUE(camera->lost());

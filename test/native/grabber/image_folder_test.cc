@@ -31,7 +31,9 @@ class ImageFolder : public ::testing::Test {
   /// A PGM written by hand: the decoder is not asked whether the encoder agrees with it.
   void writePgm(const std::string& file, int width, int height, uint8_t value) {
     std::ofstream out(folder_ / file, std::ios::binary);
-    out << "P5\n" << width << " " << height << "\n255\n" << std::string(static_cast<size_t>(width * height), static_cast<char>(value));
+    out << "P5\n"
+        << width << " " << height << "\n255\n"
+        << std::string(static_cast<size_t>(width * height), static_cast<char>(value));
   }
 
   CameraOptions options() const {

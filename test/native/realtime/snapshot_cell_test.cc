@@ -44,7 +44,8 @@ TEST(SnapshotCell, neverMixesTwoValuesNorGoesBack) {
   uint64_t before = 0;
   while (!done.load()) {
     const Value value = cell.load();
-    whole = whole && value.notA == ~value.a && value.filler[5] == value.a && value.last == static_cast<uint8_t>(value.a);
+    whole = whole && value.notA == ~value.a && value.filler[5] == value.a &&
+            value.last == static_cast<uint8_t>(value.a);
     forward = forward && value.a >= before;
     before = value.a;
   }

@@ -1,5 +1,6 @@
-// Aravis' GigE Vision fake camera as a program, for machines without the package that ships one (aravis-tools, which
-// wants GTK). Nothing of ours but the command line: `fake-gv-camera -i ADDRESS -s SERIAL`, until a signal ends it.
+// Aravis' GigE Vision fake camera as a program, for machines without the package that ships one
+// (aravis-tools, which wants GTK). Nothing of ours but the command line: `fake-gv-camera -i ADDRESS -s
+// SERIAL`, until a signal ends it.
 #include <arv.h>
 #include <signal.h>
 
@@ -27,7 +28,8 @@ int main(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &ending, nullptr);
   ArvGvFakeCamera* const camera = arv_gv_fake_camera_new(address, serial);
   if (camera == nullptr || !arv_gv_fake_camera_is_running(camera)) {
-    std::fprintf(stderr, "no camera on %s: port 3956 is taken, or the address is not of this machine\n", address);
+    std::fprintf(stderr, "no camera on %s: port 3956 is taken, or the address is not of this machine\n",
+                 address);
     return 1;
   }
   int signal = 0;

@@ -10,7 +10,8 @@ constexpr uint32_t kBeatMagic = 0x53434C57;
 
 /// Beat::flags: the needle is in tissue, so whoever takes over must retract it along its own axis.
 constexpr uint32_t kBeatNeedleInTissue = 1U << 0;
-/// Beat::flags: a guardian that has acted on silence may watch again; sent when the daemon has been reset by a person.
+/// Beat::flags: a guardian that has acted on silence may watch again; sent when the daemon has been reset by
+/// a person.
 constexpr uint32_t kBeatRearm = 1U << 1;
 /// Beat::flags: the last beat of an orderly end; the guardian exits without acting.
 constexpr uint32_t kBeatGoodbye = 1U << 2;

@@ -20,7 +20,7 @@ struct FixedRateOptions {
   /// SCHED_FIFO priority (1…99) that is tried; 0 leaves normal scheduling. Not being allowed is no error: see
   /// FixedRateThread::realtime().
   int priority = 50;
-  size_t stackBytes = 256 * 1024;
+  size_t stackBytes = 1024 * 1024;  ///< thread-local data of every loaded library counts in
 };
 
 struct FixedRateStats {

@@ -47,9 +47,9 @@ class Heart {
   HeartStatus status() const noexcept;
   void stop();
 
-  /// CLOCK_MONOTONIC of the newest beat that any heart of this process has written whole, 0 before the first. Grows old
-  /// when the event loop hangs, the guardian is gone or no heart beats: for loops that must then stop by themselves.
-  /// RT-safe.
+  /// CLOCK_MONOTONIC of the newest beat that any heart of this process has written whole, 0 before the first.
+  /// Grows old when the event loop hangs, the guardian is gone or no heart beats: for loops that must then
+  /// stop by themselves. RT-safe.
   static uint64_t newestBeatNs() noexcept;
 
  private:
