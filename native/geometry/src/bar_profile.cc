@@ -15,10 +15,11 @@ using Matrix6 = Eigen::Matrix<double, 6, 6>;
 constexpr double kMinSigma = 0.35;
 constexpr double kMaxSigma = 45;
 
-// Sum of squared residuals; with `normal` the normal equations too. Parameters: edgeL, edgeR, ln σ, core, left, right.
+// Sum of squared residuals; with `normal` the normal equations too. Parameters: edgeL, edgeR, ln σ, core,
+// left, right.
 template <bool kDerivatives>
-double evaluate(const std::vector<float>& profile, double half, double step, const Vector6& p, Matrix6* normal,
-                Vector6* gradient) {
+double evaluate(const std::vector<float>& profile, double half, double step, const Vector6& p,
+                Matrix6* normal, Vector6* gradient) {
   const NormalTable& table = normalTable();
   const double sigma = std::exp(p(2));
   const double inverse = 1 / sigma;
@@ -56,14 +57,15 @@ double evaluate(const std::vector<float>& profile, double half, double step, con
 
 Vector6 pack(const BarProfile& fit) {
   Vector6 p;
-  p << fit.edgeL, fit.edgeR, std::log(std::clamp(fit.sigma, kMinSigma, kMaxSigma)), fit.core, fit.left, fit.right;
+  p << fit.edgeL, fit.edgeR, std::log(std::clamp(fit.sigma, kMinSigma, kMaxSigma)), fit.core, fit.left,
+      fit.right;
   return p;
 }
 
 }  // namespace
 
-void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows, double half,
-                 double step, std::vector<float>& profile) {
+void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows,
+                 double half, double step, std::vector<float>& profile) {
   const auto count = static_cast<size_t>(std::floor(2 * half / step + 1e-9)) + 1;
   profile.assign(count, 0.0f);
   const double nx = frame.normalX() * step;
@@ -74,8 +76,8 @@ void readProfile(const ImageView& image, const AxisFrame& frame, double s, doubl
     const double y0 = frame.y(sr, -half);
     const double x1 = x0 + nx * static_cast<double>(count - 1);
     const double y1 = y0 + ny * static_cast<double>(count - 1);
-    const bool inside = std::min(x0, x1) >= 0 && std::max(x0, x1) < image.width - 1.001 && std::min(y0, y1) >= 0 &&
-                        std::max(y0, y1) < image.height - 1.001;
+    const bool inside = std::min(x0, x1) >= 0 && std::max(x0, x1) < image.width - 1.001 &&
+                        std::min(y0, y1) >= 0 && std::max(y0, y1) < image.height - 1.001;
     if (inside) {
       for (size_t i = 0; i < count; ++i) {
         const auto k = static_cast<double>(i);
@@ -92,7 +94,8 @@ void readProfile(const ImageView& image, const AxisFrame& frame, double s, doubl
   for (float& value : profile) value *= scale;
 }
 
-void fitProfile(const std::vector<float>& profile, double half, double step, double correlation, BarProfile& fit) {
+void fitProfile(const std::vector<float>& profile, double half, double step, double correlation,
+                BarProfile& fit) {
   fit.ok = false;
   if (profile.size() < 12) return;
   Vector6 p = pack(fit);

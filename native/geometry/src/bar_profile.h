@@ -28,12 +28,13 @@ struct BarProfile {
 };
 
 /// Mean of `rows` cross-sections around s, read from t = −half to half in steps of `step`.
-void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows, double half,
-                 double step, std::vector<float>& profile);
+void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows,
+                 double half, double step, std::vector<float>& profile);
 
 /// Fits the model by Levenberg–Marquardt, starting from `fit`; fills everything but `s`.
 /// `correlation` is how many neighbouring samples share their noise (texture), for the variances.
-void fitProfile(const std::vector<float>& profile, double half, double step, double correlation, BarProfile& fit);
+void fitProfile(const std::vector<float>& profile, double half, double step, double correlation,
+                BarProfile& fit);
 
 /// A start value from nothing: the best of several widths of blur, the bar's middle within ±8 px.
 BarProfile startProfile(const std::vector<float>& profile, double half, double step, double width);

@@ -11,11 +11,13 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kDegree = kPi / 180;
-constexpr int kSpread = 3;          // A gradient votes for this many degrees to either side of its own direction.
+constexpr int kSpread = 3;  // A gradient votes for this many degrees to either side of its own direction.
 constexpr double kBinsPerPx = 2.0;  // Radius bins per reduced pixel.
 
 // Arc tangent of y/x for |y| ≤ x, error below 0.1°: the bins are 1° wide.
-float smallArcTangent(float ratio) { return ratio * (1.0f - 0.2146f * (std::abs(ratio) - 1.0f)) * 0.78539816f; }
+float smallArcTangent(float ratio) {
+  return ratio * (1.0f - 0.2146f * (std::abs(ratio) - 1.0f)) * 0.78539816f;
+}
 
 // Angle of (y, x) in (−π, π].
 float fastAtan2(float y, float x) {
@@ -27,8 +29,8 @@ float fastAtan2(float y, float x) {
   return y < 0 ? -angle : angle;
 }
 
-// Votes of gradients for directed edges: [side][angle][radius]. A bar with normal n = (cos φ, −sin φ) has a left edge
-// that darkens along n and a right edge that brightens.
+// Votes of gradients for directed edges: [side][angle][radius]. A bar with normal n = (cos φ, −sin φ) has a
+// left edge that darkens along n and a right edge that brightens.
 struct Votes {
   int angles = 0;
   int radii = 0;
@@ -57,7 +59,8 @@ void castVotes(const Reduced& image, const BarSearchOptions& options, Votes& vot
   votes.firstAngle = options.centreAngleRad - halfAngles * kDegree;
   votes.centreX = 0.5 * (image.width - 1);
   votes.centreY = 0.5 * (image.height - 1);
-  votes.radii = 2 * (static_cast<int>(std::ceil(kBinsPerPx * 0.5 * std::hypot(image.width, image.height))) + 4);
+  votes.radii =
+      2 * (static_cast<int>(std::ceil(kBinsPerPx * 0.5 * std::hypot(image.width, image.height))) + 4);
   const auto cells = static_cast<size_t>(votes.angles) * votes.radii;
   votes.left.assign(cells, 0.0f);
   votes.right.assign(cells, 0.0f);
@@ -81,8 +84,10 @@ void castVotes(const Reduced& image, const BarSearchOptions& options, Votes& vot
     const uint16_t* below = image.row(y + 1);
     const auto py = static_cast<float>(y - votes.centreY);
     for (int x = 1; x + 1 < image.width; ++x) {
-      const int gxi = (above[x + 1] + 2 * here[x + 1] + below[x + 1]) - (above[x - 1] + 2 * here[x - 1] + below[x - 1]);
-      const int gyi = (below[x - 1] + 2 * below[x] + below[x + 1]) - (above[x - 1] + 2 * above[x] + above[x + 1]);
+      const int gxi =
+          (above[x + 1] + 2 * here[x + 1] + below[x + 1]) - (above[x - 1] + 2 * here[x - 1] + below[x - 1]);
+      const int gyi =
+          (below[x - 1] + 2 * below[x] + below[x + 1]) - (above[x - 1] + 2 * above[x] + above[x + 1]);
       const float gx = static_cast<float>(gxi) * toGrey;
       const float gy = static_cast<float>(gyi) * toGrey;
       const float square = gx * gx + gy * gy;
@@ -161,7 +166,8 @@ void findPeaks(const Votes& votes, const BarSearchOptions& options, int factor, 
   for (const Peak& peak : all) {
     if (static_cast<int>(peaks.size()) >= options.maxCandidates || peak.score < 0.2f * strongest) break;
     const bool known = std::any_of(peaks.begin(), peaks.end(), [&](const Peak& other) {
-      return std::abs(other.angle - peak.angle) <= 5 && std::abs(other.radius - peak.radius) < 0.5 * other.width + 2;
+      return std::abs(other.angle - peak.angle) <= 5 &&
+             std::abs(other.radius - peak.radius) < 0.5 * other.width + 2;
     });
     if (!known) peaks.push_back(peak);
   }
@@ -210,8 +216,8 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
     const double cy = y + s * dy;
     sums[0] = 0;
     for (int t = -half; t <= half; ++t) {
-      const float value = bilinearClamped(image.pixels.data(), image.width, image.width, image.height, cx + t * nx,
-                                          cy + t * ny);
+      const float value = bilinearClamped(image.pixels.data(), image.width, image.width, image.height,
+                                          cx + t * nx, cy + t * ny);
       sums[static_cast<size_t>(t + half + 1)] = sums[static_cast<size_t>(t + half)] + value * toGrey;
     }
     const auto mean = [&](int a, int b) {  // Of t = a … b, kept inside the profile.
@@ -246,7 +252,8 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
   }
 }
 
-// Robust line centre = a + b·s through slices with enough response. Deterministic consensus, then least squares.
+// Robust line centre = a + b·s through slices with enough response. Deterministic consensus, then least
+// squares.
 bool fitLine(const std::vector<Slice>& slices, double minResponse, double tolerance, double& a, double& b) {
   thread_local std::vector<const Slice*> good;
   good.clear();
@@ -303,8 +310,8 @@ double quantile(std::vector<double>& values, double share) {
 }
 
 // Follows a peak on the quarter image: straightens it, finds its ends.
-bool followPeak(const Reduced& image, const BarSearchOptions& options, double x, double y, double angle, double width,
-                Bar& bar) {
+bool followPeak(const Reduced& image, const BarSearchOptions& options, double x, double y, double angle,
+                double width, Bar& bar) {
   thread_local std::vector<Slice> slices;
   thread_local std::vector<double> values;
   double dx = std::sin(angle);
@@ -319,7 +326,8 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
     const double strong = quantile(values, 0.9);
     double a = 0;
     double b = 0;
-    if (!fitLine(slices, std::max(0.3 * strong, 0.4 * options.minContrast), pass == 0 ? 1.8 : 1.2, a, b)) return false;
+    if (!fitLine(slices, std::max(0.3 * strong, 0.4 * options.minContrast), pass == 0 ? 1.8 : 1.2, a, b))
+      return false;
     x += a * dy;
     y -= a * dx;
     const double turned = std::atan2(dx, dy) + std::atan(b);
@@ -328,7 +336,8 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
     range = 2;
   }
 
-  // Response along the bar, smoothed over five slices (20 px): texture does not reach a bar's contrast over that.
+  // Response along the bar, smoothed over five slices (20 px): texture does not reach a bar's contrast over
+  // that.
   const int count = static_cast<int>(slices.size());
   thread_local std::vector<double> smooth;
   smooth.assign(static_cast<size_t>(count), 0.0);
@@ -377,13 +386,14 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
   }
   if (bestFrom < 0) return false;
 
-  // The lower end is where the response falls to half of what it is above: texture below may prolong the run. Of all
-  // places the one with the greatest step from the 60 px above to the 60 px below.
+  // The lower end is where the response falls to half of what it is above: texture below may prolong the run.
+  // Of all places the one with the greatest step from the 60 px above to the 60 px below.
   constexpr int kStepLength = 15;
   thread_local std::vector<double> sums;
   sums.assign(static_cast<size_t>(count) + 1, 0.0);
   for (int i = 0; i < count; ++i) {
-    sums[static_cast<size_t>(i) + 1] = sums[static_cast<size_t>(i)] + std::max(0.0, smooth[static_cast<size_t>(i)]);
+    sums[static_cast<size_t>(i) + 1] =
+        sums[static_cast<size_t>(i)] + std::max(0.0, smooth[static_cast<size_t>(i)]);
   }
   const auto meanOf = [&](int a, int b) {
     a = std::clamp(a, 0, count);
@@ -413,7 +423,8 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
     values.push_back(smooth[static_cast<size_t>(i)]);
     if (smooth[static_cast<size_t>(i)] > present) ++presentCount;
   }
-  if (values.empty() || presentCount < static_cast<int>(0.7 * static_cast<double>(values.size()))) return false;
+  if (values.empty() || presentCount < static_cast<int>(0.7 * static_cast<double>(values.size())))
+    return false;
   bar.contrast = quantile(values, 0.5);
   bar.lengthPx = 4.0 * (end - bestFrom);
   bar.weight = 0;
@@ -431,7 +442,8 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
 
 }  // namespace
 
-void findBars(const Reduced& quarter, const Reduced& eighth, const BarSearchOptions& options, std::vector<Bar>& bars) {
+void findBars(const Reduced& quarter, const Reduced& eighth, const BarSearchOptions& options,
+              std::vector<Bar>& bars) {
   bars.clear();
   if (eighth.width < 12 || eighth.height < 12) return;
   thread_local Votes votes;
@@ -444,7 +456,8 @@ void findBars(const Reduced& quarter, const Reduced& eighth, const BarSearchOpti
     const double x = eighth.frameX(votes.centreX + peak.radius * std::cos(angle));
     const double y = eighth.frameY(votes.centreY - peak.radius * std::sin(angle));
     Bar bar;
-    if (!followPeak(quarter, options, quarter.reducedX(x), quarter.reducedY(y), angle, peak.width * 2, bar)) continue;
+    if (!followPeak(quarter, options, quarter.reducedX(x), quarter.reducedY(y), angle, peak.width * 2, bar))
+      continue;
     if (bar.lengthPx < options.minLengthPx || bar.contrast < 0.5 * options.minContrast) continue;
     bars.push_back(bar);
   }

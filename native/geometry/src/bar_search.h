@@ -32,6 +32,7 @@ struct Bar {
 };
 
 /// Candidates, heaviest first. `quarter` is the frame (or a region of it) reduced by 4, `eighth` its half.
-void findBars(const Reduced& quarter, const Reduced& eighth, const BarSearchOptions& options, std::vector<Bar>& bars);
+void findBars(const Reduced& quarter, const Reduced& eighth, const BarSearchOptions& options,
+              std::vector<Bar>& bars);
 
 }  // namespace surgiclaw::geometry

@@ -9,8 +9,8 @@
 namespace surgiclaw::geometry {
 namespace {
 
-// Adds a row of the pattern to the sums of a row of placements, four columns of the pattern at a time. The sums run
-// over placements, so the loop vectorises without reordering any one sum.
+// Adds a row of the pattern to the sums of a row of placements, four columns of the pattern at a time. The
+// sums run over placements, so the loop vectorises without reordering any one sum.
 SURGICLAW_VECTOR_TARGETS
 void addRow(const float* image, const float* pattern, int patternWidth, float* sums, int placements) {
   int k = 0;
@@ -82,8 +82,8 @@ void correlate(const FloatImage& image, const FloatImage& pattern, FloatImage& o
   for (int y = 0; y < rows; ++y) {
     float* sums = out.row(y);
     for (int r = 0; r < h; ++r) {
-      addRow(shifted.data() + static_cast<size_t>(y + r) * width, centred.data() + static_cast<ptrdiff_t>(r) * w, w,
-             sums, columns);
+      addRow(shifted.data() + static_cast<size_t>(y + r) * width,
+             centred.data() + static_cast<ptrdiff_t>(r) * w, w, sums, columns);
     }
     double windowSum = 0;
     double windowSquare = 0;
@@ -128,7 +128,8 @@ std::vector<CorrelationPeak> highestPeaks(const FloatImage& scores, int separati
       if (peak) all.push_back({x, y, here});
     }
   }
-  std::sort(all.begin(), all.end(), [](const CorrelationPeak& a, const CorrelationPeak& b) { return a.score > b.score; });
+  std::sort(all.begin(), all.end(),
+            [](const CorrelationPeak& a, const CorrelationPeak& b) { return a.score > b.score; });
   std::vector<CorrelationPeak> kept;
   for (const CorrelationPeak& candidate : all) {
     if (kept.size() >= count) break;

@@ -21,8 +21,8 @@ struct FloatImage {
   const float* row(int y) const { return pixels.data() + static_cast<ptrdiff_t>(y) * width; }
 };
 
-/// Zero-mean NCC of `pattern` at every placement inside `image`: out is (W − w + 1) × (H − h + 1), −1…1; 0 where the
-/// window or the pattern is flat. Empty when the pattern does not fit.
+/// Zero-mean NCC of `pattern` at every placement inside `image`: out is (W − w + 1) × (H − h + 1), −1…1; 0
+/// where the window or the pattern is flat. Empty when the pattern does not fit.
 void correlate(const FloatImage& image, const FloatImage& pattern, FloatImage& out);
 
 struct CorrelationPeak {

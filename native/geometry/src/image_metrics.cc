@@ -12,9 +12,9 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr int kTile = 256;       // Columns of a noise block; its 32-bit sums of squares cannot overflow.
-constexpr int kBlockRows = 4;    // Sampled rows of a noise block.
-constexpr int kGroups = 6;       // Brightness groups, because shot noise grows with brightness.
+constexpr int kTile = 256;           // Columns of a noise block; its 32-bit sums of squares cannot overflow.
+constexpr int kBlockRows = 4;        // Sampled rows of a noise block.
+constexpr int kGroups = 6;           // Brightness groups, because shot noise grows with brightness.
 constexpr int64_t kLarge = 1 << 19;  // Above it rows are sampled.
 
 struct RowSums {
@@ -24,7 +24,8 @@ struct RowSums {
   int64_t grey = 0;
 };
 
-// Sum of squares: 16-bit products summed in 32 bits are one vector instruction when the loop holds nothing else.
+// Sum of squares: 16-bit products summed in 32 bits are one vector instruction when the loop holds nothing
+// else.
 SURGICLAW_VECTOR_TARGETS
 int sumOfSquares(const int16_t* values, int count) {
   int sum = 0;
@@ -48,8 +49,8 @@ int sumOfSizes(const int16_t* values, int count) {
 
 // Gradients and Laplacian of `count` ≤ kTile pixels; the row pointers sit one pixel left of the first one.
 SURGICLAW_VECTOR_TARGETS
-void differentiate(const uint8_t* above, const uint8_t* here, const uint8_t* below, int count, int16_t* difference,
-                   int16_t* gx, int16_t* gy, int16_t* laplacian) {
+void differentiate(const uint8_t* above, const uint8_t* here, const uint8_t* below, int count,
+                   int16_t* difference, int16_t* gx, int16_t* gy, int16_t* laplacian) {
   int16_t smooth[kTile + 2];
   int16_t slope[kTile + 2];
   int16_t curve[kTile + 2];
@@ -79,7 +80,8 @@ RowSums tileSums(const uint8_t* above, const uint8_t* here, const uint8_t* below
           sumOfSizes(laplacian, count), sumOf(here + 1, count)};
 }
 
-// Eight interleaved tables: neighbouring pixels of the same grey level would otherwise wait for each other's store.
+// Eight interleaved tables: neighbouring pixels of the same grey level would otherwise wait for each other's
+// store.
 void addHistogram(const uint8_t* row, int count, uint32_t (&tables)[8][256]) {
   int i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -116,8 +118,8 @@ struct Block {
   double variance;
 };
 
-// Noise variance at the region's mean brightness: blocks sorted by brightness into groups; in each a low quantile, so
-// that blocks with structure do not count; the mean over the groups.
+// Noise variance at the region's mean brightness: blocks sorted by brightness into groups; in each a low
+// quantile, so that blocks with structure do not count; the mean over the groups.
 double noiseVariance(std::vector<Block>& blocks) {
   if (blocks.empty()) return 0;
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.grey < b.grey; });
@@ -127,7 +129,8 @@ double noiseVariance(std::vector<Block>& blocks) {
     const auto begin = blocks.begin() + static_cast<ptrdiff_t>(g * blocks.size() / groups);
     const auto end = blocks.begin() + static_cast<ptrdiff_t>((g + 1) * blocks.size() / groups);
     const auto middle = begin + (end - begin) * 3 / 10;
-    std::nth_element(begin, middle, end, [](const Block& a, const Block& b) { return a.variance < b.variance; });
+    std::nth_element(begin, middle, end,
+                     [](const Block& a, const Block& b) { return a.variance < b.variance; });
     sum += middle->variance;
   }
   return sum / static_cast<double>(groups);
@@ -160,9 +163,10 @@ ImageMetrics measureImage(const ImageView& image, const Roi& roi) {
     for (int t = 0; t < tiles; ++t) {
       RowSums& sums = strip[static_cast<size_t>(t)];
       const int count = std::min(kTile, inner - t * kTile) * stripRows;
-      // σ = √(π/2) · mean|L| / 6 for Gaussian noise; 1.02 undoes the low quantile taken below (blocks of 1024 pixels
-      // scatter by 4 %).
-      const double sigma = 1.02 * 1.2533141373155 / 6.0 * static_cast<double>(sums.laplacian) / std::max(1, count);
+      // σ = √(π/2) · mean|L| / 6 for Gaussian noise; 1.02 undoes the low quantile taken below (blocks of 1024
+      // pixels scatter by 4 %).
+      const double sigma =
+          1.02 * 1.2533141373155 / 6.0 * static_cast<double>(sums.laplacian) / std::max(1, count);
       if (count >= kTile) blocks.push_back({static_cast<double>(sums.grey) / count, sigma * sigma});
       total.brenner += sums.brenner;
       total.tenengrad += sums.tenengrad;

@@ -135,7 +135,8 @@ NeedleEstimate findNeedle(const ImageView& image, const NeedleSearchOptions& opt
   return judge(image, space.bars, options, tipRegion, true);
 }
 
-NeedleEstimate trackNeedle(const ImageView& image, const NeedleEstimate& prior, const NeedleTrackOptions& options) {
+NeedleEstimate trackNeedle(const ImageView& image, const NeedleEstimate& prior,
+                           const NeedleTrackOptions& options) {
   if (!usable(image)) return notFound("image empty or smaller than 128 px");
   const double norm = std::hypot(prior.directionX, prior.directionY);
   if (!prior.found || !std::isfinite(prior.tipX) || !std::isfinite(prior.tipY) || !(norm > 0.5)) {
@@ -168,9 +169,9 @@ NeedleEstimate trackNeedle(const ImageView& image, const NeedleEstimate& prior, 
     search.minLengthPx = options.search.minVisibleLengthPx;
     search.maxCandidates = 3;
     findBars(space.quarter, space.eighth, search, space.bars);
-    const Roi tipRegion = {static_cast<int>(prior.tipX - options.maxShiftPx),
-                           static_cast<int>(prior.tipY - options.maxShiftPx), static_cast<int>(2 * options.maxShiftPx),
-                           static_cast<int>(2 * options.maxShiftPx)};
+    const Roi tipRegion = {
+        static_cast<int>(prior.tipX - options.maxShiftPx), static_cast<int>(prior.tipY - options.maxShiftPx),
+        static_cast<int>(2 * options.maxShiftPx), static_cast<int>(2 * options.maxShiftPx)};
     const NeedleEstimate tracked = judge(image, space.bars, options.search, tipRegion, true);
     if (tracked.found || !options.allowFullSearch) return tracked;
   }

@@ -10,11 +10,11 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr double kSegment = 16;     // Length of the stretch that one profile averages, px.
-constexpr double kReach = 720;      // How far above the tip the axis is measured.
-constexpr double kNear = 300;       // Where width and blur are measured.
-constexpr double kRowStep = 2;      // Rows of a stretch, px apart.
-constexpr double kFlank = 36;       // Background beside the bar, px.
+constexpr double kSegment = 16;  // Length of the stretch that one profile averages, px.
+constexpr double kReach = 720;   // How far above the tip the axis is measured.
+constexpr double kNear = 300;    // Where width and blur are measured.
+constexpr double kRowStep = 2;   // Rows of a stretch, px apart.
+constexpr double kFlank = 36;    // Background beside the bar, px.
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -28,10 +28,12 @@ struct Sample {
   double variance;
 };
 
-// Weighted polynomial of degree < kTerms in s with Tukey's weights; returns coefficients, fills their covariance.
+// Weighted polynomial of degree < kTerms in s with Tukey's weights; returns coefficients, fills their
+// covariance.
 template <int kTerms>
-bool robustPolynomial(const std::vector<Sample>& samples, double floorVariance, Eigen::Matrix<double, kTerms, 1>& c,
-                      Eigen::Matrix<double, kTerms, kTerms>& covariance, double& scatter, double& support) {
+bool robustPolynomial(const std::vector<Sample>& samples, double floorVariance,
+                      Eigen::Matrix<double, kTerms, 1>& c, Eigen::Matrix<double, kTerms, kTerms>& covariance,
+                      double& scatter, double& support) {
   using Vector = Eigen::Matrix<double, kTerms, 1>;
   using Matrix = Eigen::Matrix<double, kTerms, kTerms>;
   if (static_cast<int>(samples.size()) < kTerms + 2) return false;
@@ -59,7 +61,8 @@ bool robustPolynomial(const std::vector<Sample>& samples, double floorVariance, 
     if (!c.allFinite()) return false;
     // Spread of the normalised residuals from their median size, which outliers cannot move.
     for (size_t i = 0; i < samples.size(); ++i) {
-      residuals[i] = (samples[i].value - c.dot(basis(samples[i].s))) / std::sqrt(samples[i].variance + floorVariance);
+      residuals[i] =
+          (samples[i].value - c.dot(basis(samples[i].s))) / std::sqrt(samples[i].variance + floorVariance);
     }
     std::vector<double> sizes;
     for (const double r : residuals) sizes.push_back(std::abs(r));
@@ -113,8 +116,8 @@ bool startLine(const std::vector<Sample>& samples, double& offset, double& slope
 }
 
 // Fits every stretch above the origin, each starting from its neighbour.
-void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfile& start, double half, double length,
-                  double minContrast, std::vector<BarProfile>& fits) {
+void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfile& start, double half,
+                  double length, double minContrast, std::vector<BarProfile>& fits) {
   thread_local std::vector<float> profile;
   fits.clear();
   BarProfile previous = start;
@@ -149,8 +152,8 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
   // One profile over the near shank, blurred by whatever the rough direction is off, starts the rest.
   thread_local std::vector<float> profile;
   const double nearMiddle = std::min(0.5 * reach, 150.0);
-  readProfile(image, rough, nearMiddle, 8, std::max(2, static_cast<int>(std::min(reach, 200.0) / 8)), half, 1.0,
-              profile);
+  readProfile(image, rough, nearMiddle, 8, std::max(2, static_cast<int>(std::min(reach, 200.0) / 8)), half,
+              1.0, profile);
   const BarProfile start = startProfile(profile, half, 1.0, width);
   if (!start.ok || start.depth() < 0.5 * minContrast) {
     axis.reason = "no bar in the profiles";
@@ -207,8 +210,9 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
   axis.acrossSigma = std::sqrt(lineCovariance(0, 0));
   axis.angleSigma = std::sqrt(lineCovariance(1, 1));
 
-  // Blur: σ² is a parabola in s when the blur grows linearly with the distance from focus; values near the tip count.
-  // The fits still refer to the frame before the last turn, which does not change s, width or blur.
+  // Blur: σ² is a parabola in s when the blur grows linearly with the distance from focus; values near the
+  // tip count. The fits still refer to the frame before the last turn, which does not change s, width or
+  // blur.
   std::vector<Sample> blur;
   std::vector<Sample> widths;
   std::vector<double> farWidths;

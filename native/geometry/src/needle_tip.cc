@@ -12,8 +12,8 @@ namespace {
 constexpr double kStep = 0.5;  // Of the model's table, px.
 
 // How much of the light the needle takes at a distance above its tip, in the band |t| ≤ band: the silhouette
-// convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that direction exact
-// for a bar and leaves one integral, along it.
+// convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that
+// direction exact for a bar and leaves one integral, along it.
 class TipModel {
  public:
   TipModel(const NeedleAxis& axis, double sigma, double band, double top) : from_(-4 * sigma - 2) {
@@ -83,7 +83,8 @@ struct LinearFit {
 };
 
 // I = surround − depth · F over samples from … to of the profile, whose first sample lies at s = first.
-LinearFit fitAt(const std::vector<double>& profile, double first, int from, int to, const TipModel& model, double tip) {
+LinearFit fitAt(const std::vector<double>& profile, double first, int from, int to, const TipModel& model,
+                double tip) {
   double n = 0, f = 0, ff = 0, i = 0, fi = 0, ii = 0;
   for (int k = from; k <= to; ++k) {
     const double value = profile[static_cast<size_t>(k)];
@@ -113,8 +114,8 @@ struct Located {
 };
 
 // The best tip position near `guess` in a window that moves with the guess.
-Located refine(const std::vector<double>& profile, double first, const TipModel& model, double guess, double below,
-               double above, double range) {
+Located refine(const std::vector<double>& profile, double first, const TipModel& model, double guess,
+               double below, double above, double range) {
   Located best;
   best.s = guess;
   const int count = static_cast<int>(profile.size());

@@ -14,9 +14,9 @@ struct NeedleTip {
   double residual = 0;  ///< RMS of the fit, grey levels.
 };
 
-/// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring count, with the
-/// blurred silhouette of a tapered, rounded end whose width and blur are known from the shank (twin-imaging.md 4: fit
-/// width and blur first). Searches `range` px to either side of the origin.
+/// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring
+/// count, with the blurred silhouette of a tapered, rounded end whose width and blur are known from the shank
+/// (twin-imaging.md 4: fit width and blur first). Searches `range` px to either side of the origin.
 NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double range);
 
 }  // namespace surgiclaw::geometry

@@ -63,7 +63,8 @@ struct Warped {
   double stepY = 0;
 };
 
-// One Gauss–Newton step of Σ (I(x + d) − gain · T(x) − offset)² in d (Lucas–Kanade with gain and offset projected out).
+// One Gauss–Newton step of Σ (I(x + d) − gain · T(x) − offset)² in d (Lucas–Kanade with gain and offset
+// projected out).
 Warped alignStep(const FloatImage& window, const FloatImage& patch, double px, double py) {
   double n = 0;
   double t = 0, i = 0, tt = 0, ii = 0, ti = 0;
@@ -125,7 +126,8 @@ Placement alignFinely(const FloatImage& window, const FloatImage& patch, const P
   Placement best = start;
   best.score = -1;
   for (int step = 0; step < 8; ++step) {
-    if (now.x < 0 || now.y < 0 || now.x + patch.width > window.width || now.y + patch.height > window.height) break;
+    if (now.x < 0 || now.y < 0 || now.x + patch.width > window.width || now.y + patch.height > window.height)
+      break;
     const Warped warped = alignStep(window, patch, now.x, now.y);
     if (warped.score > best.score) best = {now.x, now.y, warped.score};
     if (std::hypot(warped.stepX, warped.stepY) < 0.002) break;
@@ -139,7 +141,8 @@ Placement alignFinely(const FloatImage& window, const FloatImage& patch, const P
 
 }  // namespace
 
-Patch cutPatch(const ImageView& image, double x, double y, int width, int height, const std::array<double, 4>& affine) {
+Patch cutPatch(const ImageView& image, double x, double y, int width, int height,
+               const std::array<double, 4>& affine) {
   Patch patch;
   const bool finite = std::isfinite(x) && std::isfinite(y) &&
                       std::all_of(affine.begin(), affine.end(), [](double a) { return std::isfinite(a); });
@@ -154,7 +157,8 @@ Patch cutPatch(const ImageView& image, double x, double y, int width, int height
     const double v = j - 0.5 * (height - 1);
     for (int i = 0; i < width; ++i) {
       const double u = i - 0.5 * (width - 1);
-      const float value = sampleAt(image, x + affine[0] * u + affine[1] * v, y + affine[2] * u + affine[3] * v);
+      const float value =
+          sampleAt(image, x + affine[0] * u + affine[1] * v, y + affine[2] * u + affine[3] * v);
       patch.pixels[static_cast<size_t>(j) * static_cast<size_t>(width) + static_cast<size_t>(i)] =
           static_cast<uint8_t>(std::lround(value));
     }
@@ -166,17 +170,21 @@ PatchMatch matchPatch(const ImageView& image, const ImageView& patch, double x, 
                       const PatchMatchOptions& options) {
   PatchMatch match;
   if (image.empty() || patch.empty() || patch.width < 8 || patch.height < 8 || patch.width > kMaxPatch ||
-      patch.height > kMaxPatch || !std::isfinite(x) || !std::isfinite(y) || !(radius >= 0) || !std::isfinite(radius)) {
+      patch.height > kMaxPatch || !std::isfinite(x) || !std::isfinite(y) || !(radius >= 0) ||
+      !std::isfinite(radius)) {
     return match;
   }
-  // Top-left placements allowed: the search square, cut to the frame, with one pixel to spare for sub-pixel steps.
+  // Top-left placements allowed: the search square, cut to the frame, with one pixel to spare for sub-pixel
+  // steps.
   const double left = x - 0.5 * (patch.width - 1);
   const double top = y - 0.5 * (patch.height - 1);
   const double range = std::ceil(std::max(2.0, radius));
   const int firstX = static_cast<int>(std::clamp(std::floor(left - range), 0.0, 1e6));
   const int firstY = static_cast<int>(std::clamp(std::floor(top - range), 0.0, 1e6));
-  const int lastX = static_cast<int>(std::clamp(std::ceil(left + range), -1.0, 1.0 * image.width - patch.width));
-  const int lastY = static_cast<int>(std::clamp(std::ceil(top + range), -1.0, 1.0 * image.height - patch.height));
+  const int lastX =
+      static_cast<int>(std::clamp(std::ceil(left + range), -1.0, 1.0 * image.width - patch.width));
+  const int lastY =
+      static_cast<int>(std::clamp(std::ceil(top + range), -1.0, 1.0 * image.height - patch.height));
   if (lastX < firstX || lastY < firstY) return match;
 
   const FloatImage window =
@@ -238,7 +246,8 @@ PatchMatch matchPatch(const ImageView& image, const ImageView& patch, double x, 
   match.score = std::max(fine.score, best.score);
   match.distinctness = match.score - std::max(0.0, second);
   // On the rim of the search square the true place may lie outside; where the frame ends, too.
-  const bool rim = best.x < 0.5 || best.y < 0.5 || best.x > lastX - firstX - 0.5 || best.y > lastY - firstY - 0.5;
+  const bool rim =
+      best.x < 0.5 || best.y < 0.5 || best.x > lastX - firstX - 0.5 || best.y > lastY - firstY - 0.5;
   match.found = !rim && match.score >= options.minScore && match.distinctness >= options.minDistinctness;
   return match;
 }

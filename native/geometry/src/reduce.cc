@@ -6,11 +6,12 @@ namespace surgiclaw::geometry {
 namespace {
 
 SURGICLAW_VECTOR_TARGETS
-void sumRowsBy4(const uint8_t* a, const uint8_t* b, const uint8_t* c, const uint8_t* d, int blocks, uint16_t* columns,
-                uint16_t* out) {
+void sumRowsBy4(const uint8_t* a, const uint8_t* b, const uint8_t* c, const uint8_t* d, int blocks,
+                uint16_t* columns, uint16_t* out) {
   for (int i = 0; i < 4 * blocks; ++i) columns[i] = static_cast<uint16_t>(a[i] + b[i] + c[i] + d[i]);
   for (int i = 0; i < blocks; ++i) {
-    out[i] = static_cast<uint16_t>(columns[4 * i] + columns[4 * i + 1] + columns[4 * i + 2] + columns[4 * i + 3]);
+    out[i] =
+        static_cast<uint16_t>(columns[4 * i] + columns[4 * i + 1] + columns[4 * i + 2] + columns[4 * i + 3]);
   }
 }
 
@@ -50,7 +51,8 @@ void halve(const Reduced& in, Reduced& out) {
   out.scale = in.scale * 4;
   out.pixels.resize(static_cast<size_t>(out.width) * out.height);
   for (int j = 0; j < out.height; ++j) {
-    sumRowsBy2(in.row(2 * j), in.row(2 * j + 1), out.width, out.pixels.data() + static_cast<ptrdiff_t>(j) * out.width);
+    sumRowsBy2(in.row(2 * j), in.row(2 * j + 1), out.width,
+               out.pixels.data() + static_cast<ptrdiff_t>(j) * out.width);
   }
 }
 

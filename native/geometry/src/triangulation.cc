@@ -27,16 +27,16 @@ Eigen::Vector3d AffineCamera::opticalAxis() const {
   return axis / length;
 }
 
-AffineCamera cameraFromPose(const Eigen::Matrix3d& cameraFromWorld, const Eigen::Vector3d& origin, double scale,
-                            const Eigen::Vector2d& principal) {
+AffineCamera cameraFromPose(const Eigen::Matrix3d& cameraFromWorld, const Eigen::Vector3d& origin,
+                            double scale, const Eigen::Vector2d& principal) {
   AffineCamera camera;
   camera.A = cameraFromWorld.topRows<2>() / scale;
   camera.b = principal - camera.A * origin;
   return camera;
 }
 
-PointEstimate triangulate(const AffineCamera& camera1, const Eigen::Vector2d& pixel1, const AffineCamera& camera2,
-                          const Eigen::Vector2d& pixel2) {
+PointEstimate triangulate(const AffineCamera& camera1, const Eigen::Vector2d& pixel1,
+                          const AffineCamera& camera2, const Eigen::Vector2d& pixel2) {
   PointEstimate result;
   Eigen::Matrix<double, 4, 3> M;
   M << camera1.A, camera2.A;
@@ -62,9 +62,11 @@ PointEstimate triangulate(const AffineCamera& camera1, const Eigen::Vector2d& pi
 }
 
 AxisEstimate axisFromViews(const AffineCamera& camera1, const Eigen::Vector2d& direction1,
-                           const AffineCamera& camera2, const Eigen::Vector2d& direction2, double minConditioning) {
+                           const AffineCamera& camera2, const Eigen::Vector2d& direction2,
+                           double minConditioning) {
   AxisEstimate result;
-  if (!camera1.A.allFinite() || !camera2.A.allFinite() || !direction1.allFinite() || !direction2.allFinite()) {
+  if (!camera1.A.allFinite() || !camera2.A.allFinite() || !direction1.allFinite() ||
+      !direction2.allFinite()) {
     result.reason = "values not finite";
     return result;
   }
@@ -98,8 +100,8 @@ double tiltFromSideViews(double alphaRad, double betaRad) {
   return std::atan(std::hypot(std::tan(alphaRad), std::tan(betaRad)));
 }
 
-Landing landingOnPlane(const Eigen::Vector3d& tip, const Eigen::Vector3d& axis, const Eigen::Vector3d& planePoint,
-                       const Eigen::Vector3d& planeNormal) {
+Landing landingOnPlane(const Eigen::Vector3d& tip, const Eigen::Vector3d& axis,
+                       const Eigen::Vector3d& planePoint, const Eigen::Vector3d& planeNormal) {
   Landing landing;
   const double along = planeNormal.dot(axis);
   // Below about 3° to the plane the landing point says nothing.
@@ -111,8 +113,8 @@ Landing landingOnPlane(const Eigen::Vector3d& tip, const Eigen::Vector3d& axis, 
   return landing;
 }
 
-AffineFit fitAffineCamera(const std::vector<Eigen::Vector3d>& points, const std::vector<Eigen::Vector2d>& pixels,
-                          double minConditioning) {
+AffineFit fitAffineCamera(const std::vector<Eigen::Vector3d>& points,
+                          const std::vector<Eigen::Vector2d>& pixels, double minConditioning) {
   AffineFit fit;
   const auto count = static_cast<Eigen::Index>(points.size());
   if (points.size() != pixels.size()) {

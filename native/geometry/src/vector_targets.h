@@ -1,5 +1,5 @@
-// Compiles a hot loop twice, for any x86-64 and for AVX2, chosen when the program is loaded. Sanitizers and other
-// processors get the plain version (the resolver would run before the sanitizer's own start-up).
+// Compiles a hot loop twice, for any x86-64 and for AVX2, chosen when the program is loaded. Sanitizers and
+// other processors get the plain version (the resolver would run before the sanitizer's own start-up).
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
