@@ -44,6 +44,9 @@ const imageReduction = 2;
 const armAgeS = 0.5;
 
 export class Observer {
+  /** Ages come from two clocks' readings; the time of a state never runs backwards because of it. */
+  private lastReadAtS = 0;
+
   constructor(private readonly parts: ObserverParts) {}
 
   /** One observation of new frames; a camera that is offline or silent leaves its frame out. */
@@ -96,9 +99,10 @@ export class Observer {
     const faults = this.parts.selfCheckFaults();
     const next = session.nextTarget();
     const { alignment } = session;
+    this.lastReadAtS = Math.max(this.lastReadAtS, nowS - (arm === undefined ? 0 : Math.max(0, arm.ageS)));
     const tri = (value: boolean): Tri => (fresh ? value : "unknown");
     return {
-      readAtS: nowS - (arm === undefined ? 0 : Math.max(0, arm.ageS)),
+      readAtS: this.lastReadAtS,
       jointPositionsRad: fresh ? arm.q : "unknown",
       emergencyStop: tri(arm?.emergencyStopped ?? false),
       protectiveStop: tri(arm?.protectiveStopped ?? false),

@@ -3,6 +3,7 @@
  * end-expiration comes. Model: a slow periodic motion with two harmonics and a fast pulse with two, common frequencies
  * for all coordinates. Breathing pauses at end-expiration, so of the two turning points of the motion it is the flatter.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CellError } from "../../base/errors.js";
 
 export interface TrackSample {
@@ -111,13 +112,13 @@ function solve(
 /**
  * @throws CellError VISION_UNKNOWN when the track is shorter than three breaths of the slowest expected rate or too noisy.
  */
-export function fitBreathing(
+export async function fitBreathing(
   samples: readonly TrackSample[],
   limits: { readonly breathingHz: readonly [number, number]; readonly pulseHz: readonly [number, number] } = {
     breathingHz: [0.8, 1.8],
     pulseHz: [4, 8],
   },
-): BreathingFit {
+): Promise<BreathingFit> {
   const first = samples[0];
   const last = samples.at(-1);
   if (first === undefined || last === undefined || samples.length < 24)
@@ -135,10 +136,16 @@ export function fitBreathing(
     coordinates: s.coordinates.map((v, c) => v - (mean[c] ?? 0)),
   }));
   const originS = first.timeS;
-  const search = (b: readonly number[], p: readonly number[]): { bHz: number; pHz: number } => {
+  const search = async (
+    b: readonly number[],
+    p: readonly number[],
+  ): Promise<{ bHz: number; pHz: number }> => {
     let best = { bHz: b[0] ?? 1, pHz: p[0] ?? 6, cost: Infinity };
+    let solved = 0;
     for (const bHz of b)
       for (const pHz of p) {
+        // A few milliseconds at a time: nothing may hold the event loop.
+        if (++solved % 8 === 0) await nextTurn();
         const { cost } = solve(centred, originS, bHz, pHz);
         if (cost < best.cost) best = { bHz, pHz, cost };
       }
@@ -147,10 +154,15 @@ export function fitBreathing(
   const grid = (low: number, high: number, steps: number): number[] =>
     Array.from({ length: steps + 1 }, (_, i) => low + ((high - low) * i) / steps);
   // Coarse in breathing with a middling pulse, then the pulse, then both refined around the best.
-  let { bHz, pHz } = search(grid(...limits.breathingHz, 20), [(limits.pulseHz[0] + limits.pulseHz[1]) / 2]);
-  ({ pHz } = search([bHz], grid(...limits.pulseHz, 40)));
+  let { bHz, pHz } = await search(grid(...limits.breathingHz, 20), [
+    (limits.pulseHz[0] + limits.pulseHz[1]) / 2,
+  ]);
+  ({ pHz } = await search([bHz], grid(...limits.pulseHz, 40)));
   for (const width of [0.05, 0.015, 0.005])
-    ({ bHz, pHz } = search(grid(bHz - width, bHz + width, 4), grid(pHz - 2 * width, pHz + 2 * width, 4)));
+    ({ bHz, pHz } = await search(
+      grid(bHz - width, bHz + width, 4),
+      grid(pHz - 2 * width, pHz + 2 * width, 4),
+    ));
   const { cost, coefficients } = solve(centred, originS, bHz, pHz);
   if (coefficients.length === 0)
     throw new CellError("VISION_UNKNOWN", "the track of a site does not determine its breathing");

@@ -8,7 +8,7 @@ import type { Pixel } from "../perception/view-model.js";
 import { patchPixels } from "../procedure/procedure-file.js";
 import type { ProcedureTarget } from "../procedure/schema.js";
 import { working } from "./limits.js";
-import { viewIndexes, type ViewIndex, type Workbench } from "./workbench.js";
+import { asPair, viewIndexes, type ViewIndex, type Workbench } from "./workbench.js";
 
 /** Smallest correlation that counts as the same tissue. */
 const minScore = 0.55;
@@ -119,11 +119,13 @@ export async function trackSites(
       }
     }),
   );
-  return targets.map(({ target }, k) => {
-    const fits = viewIndexes.map((i) => {
+  const sites: SiteAtRest[] = [];
+  for (const [k, { target }] of targets.entries()) {
+    const fits: BreathingFit[] = [];
+    for (const i of viewIndexes) {
       const follow = follows[i]?.[k];
       try {
-        return fitBreathing(follow?.samples ?? []);
+        fits.push(await fitBreathing(follow?.samples ?? []));
       } catch (error) {
         throw new CellError(
           "VISION_UNKNOWN",
@@ -131,10 +133,10 @@ export async function trackSites(
           { cause: error },
         );
       }
-    });
-    const [first, second] = fits;
-    if (first === undefined || second === undefined) throw new RangeError("two views");
+    }
+    const [first, second] = asPair(fits);
     const pixel = (fit: BreathingFit): Pixel => [fit.rest[0] ?? NaN, fit.rest[1] ?? NaN];
-    return { rest: [pixel(first), pixel(second)], fits: [first, second] };
-  });
+    sites.push({ rest: [pixel(first), pixel(second)], fits: [first, second] });
+  }
+  return sites;
 }

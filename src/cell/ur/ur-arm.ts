@@ -18,6 +18,7 @@ export class UrArm implements ArmDevice {
     options: { readonly speedRadS: number; readonly accelerationRadS2: number },
     signal: AbortSignal,
   ): Promise<void> {
+    await this.ready(signal);
     await this.robot.moveJoints(q, options, signal);
   }
 
@@ -26,7 +27,17 @@ export class UrArm implements ArmDevice {
     options: { readonly speedMS: number; readonly accelerationMS2: number },
     signal: AbortSignal,
   ): Promise<void> {
+    await this.ready(signal);
     await this.robot.moveLinear(baseFromFlange, options, signal);
+  }
+
+  /**
+   * After a stop, or when the control program ended while the arm stood, the next commanded motion starts a new program:
+   * it comes from a new decision, and nothing of the old one survives. A safety stop of the robot is not lifted here.
+   */
+  private async ready(signal: AbortSignal): Promise<void> {
+    if (this.robot.state().lifecycle === "fault") await this.robot.reset(signal);
+    if (this.robot.state().lifecycle === "inactive") await this.robot.activate(signal);
   }
 
   stop(): void {

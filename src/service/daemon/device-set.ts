@@ -25,6 +25,9 @@ export interface DeviceSetOptions {
   readonly guardianLog: string;
 }
 
+/** Silence after which the arm stops by itself: several keep-alives, and a busy moment of this machine. */
+const armTimeoutS = 0.25;
+
 export class DeviceSet implements CellDevices {
   private constructor(
     readonly arm: UrArm,
@@ -47,6 +50,7 @@ export class DeviceSet implements CellDevices {
       ports: { rtde: arm.rtdePort, dashboard: arm.dashboardPort, primary: arm.primaryPort },
       reverse: { host: arm.callbackHost },
       profile: urProfile,
+      readTimeoutS: armTimeoutS,
       log,
     });
     const address: KohzuAddress =

@@ -23,7 +23,7 @@ t.test(
           ),
         };
       });
-      const fit = fitBreathing(samples);
+      const fit = await fitBreathing(samples);
       t.ok(Math.abs(fit.breathingHz - hz) < 0.02, `seed ${seed}: ${fit.breathingHz} against ${hz} Hz`);
       [900, 1100, 1000, 1050].forEach((expected, i) =>
         t.ok(
@@ -39,5 +39,5 @@ t.test(
 );
 
 t.test("too few frames are refused", async (t) => {
-  t.throws(() => fitBreathing([{ timeS: 0, coordinates: [1, 2] }]), { code: "VISION_UNKNOWN" });
+  await t.rejects(fitBreathing([{ timeS: 0, coordinates: [1, 2] }]), { code: "VISION_UNKNOWN" });
 });
