@@ -43,7 +43,7 @@ export async function rig(
 ): Promise<Rig> {
   const emulator = new AriesController({
     seed: 7,
-    speedFactor: 10,
+    speedFactor: 4,
     axes: [...referenceCellStages.map((model) => ({ model, homed: true })), null],
     ...options.emulator,
   });
