@@ -140,12 +140,12 @@ void StateWriter::write(const double* values, std::size_t count) {
   StateFile::Memory& memory = file_.memory();
   const std::uint64_t sequence = memory.sequence.load(std::memory_order_relaxed) | 1;
   memory.sequence.store(sequence, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
   const std::size_t length = lengthFor(segmentCount(values, count));
   for (std::size_t i = 0; i < length; ++i) {
     std::uint64_t word;
     std::memcpy(&word, values + i, sizeof word);
-    memory.words[i].store(word, std::memory_order_relaxed);
+    // Whoever sees this word sees the odd number before it.
+    memory.words[i].store(word, std::memory_order_release);
   }
   memory.sequence.store(sequence + 1, std::memory_order_release);
 }
@@ -160,12 +160,11 @@ bool StateReader::read(SceneState& state) {
     if (before % 2 == 0) {
       std::size_t length = layout::kLength;
       for (std::size_t i = 0; i < length; ++i) {
-        const std::uint64_t word = memory.words[i].load(std::memory_order_relaxed);
+        const std::uint64_t word = memory.words[i].load(std::memory_order_acquire);
         std::memcpy(&copy_[i], &word, sizeof word);
         if (i == layout::kSegmentCount && copy_[i] >= 0 && copy_[i] <= static_cast<double>(kMaxSegments))
           length = lengthFor(static_cast<std::size_t>(copy_[i]));
       }
-      std::atomic_thread_fence(std::memory_order_acquire);
       if (memory.sequence.load(std::memory_order_relaxed) == before) {
         state = unpackState(copy_.data(), length);
         return true;
