@@ -103,7 +103,9 @@ export class StreamServer {
   }
 
   private message(message: RobotMessage): Buffer {
-    return encodeRobotMessage(message, BigInt(Math.round(this.model().timeS * 1e6)));
+    // The version message carries no time: all ones, as field reports of client libraries show.
+    const timeUs = message.kind === "version" ? -1n : BigInt(Math.round(this.model().timeS * 1e6));
+    return encodeRobotMessage(message, timeUs);
   }
 
   /** @param whole with the arm's geometry and configuration, which not every message carries. */
