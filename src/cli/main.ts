@@ -20,3 +20,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 await main(process.argv.slice(2));
+// Sockets of third parties must not keep a finished command alive; pipes and files are written by now.
+process.exit();

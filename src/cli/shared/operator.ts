@@ -27,7 +27,7 @@ export class OperatorPrompt {
 
   close(): void {
     this.lines?.close();
-    process.stdin.unref();
+    this.lines = undefined;
   }
 
   private async answer(line: string): Promise<void> {
