@@ -22,15 +22,19 @@ function cycleLines(event: CycleEvent): string[] {
   return lines;
 }
 
-/** `treM=0.00021`, SI as measured. */
-function measurementText(measurements: Readonly<Record<string, unknown>>): string {
-  return Object.entries(measurements)
-    .map(([name, value]) => {
-      if (typeof value === "number") return `${name}=${Number(value.toPrecision(4))}`;
-      return `${name}=${oneLine(typeof value === "string" ? value : JSON.stringify(value), 60)}`;
-    })
-    .join(" ");
+/** Four significant digits; of a list the first entries. */
+function valueText(value: unknown): string {
+  if (typeof value === "number") return String(Number(value.toPrecision(4)));
+  if (!Array.isArray(value)) return oneLine(typeof value === "string" ? value : JSON.stringify(value), 60);
+  const shown = value.slice(0, 4).map(valueText);
+  return `[${shown.join(", ")}${value.length > shown.length ? ", ..." : ""}]`;
 }
+
+/** `treM=0.00021`, SI as measured. */
+const measurementText = (measurements: Readonly<Record<string, unknown>>): string =>
+  Object.entries(measurements)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(" ");
 
 function skillLine(event: SkillEvent): string {
   const measured = measurementText(event.measurements);
