@@ -115,6 +115,9 @@ interface Move {
   readonly blend: number;
 }
 
+/** How long RTDE may take to tell why the control program has ended. */
+const causeLimitS = 0.15;
+
 const defaultTolerance: MotionTolerance = {
   jointRad: 1e-3,
   positionM: 1e-4,
@@ -181,9 +184,7 @@ export class UrRobot extends EventEmitter<Events> {
       this.hear(message);
     });
     this.reverse.on("closed", () => {
-      if (!this.scriptExpected) return;
-      const detail = `UR: the control program ended by itself${this.lastMessage ? ` (${this.lastMessage})` : ""}`;
-      this.fail(new CellError("SAFETY_HEARTBEAT", detail));
+      this.programGone();
     });
   }
 
@@ -645,6 +646,20 @@ export class UrRobot extends EventEmitter<Events> {
     }
     this.emit("sample", sample);
     if (before?.safetyMode !== sample.safetyMode || before.robotMode !== sample.robotMode) this.publish();
+  }
+
+  /**
+   * The control program closed its link: the arm brakes. When a safety stop ended it, RTDE says so a moment later and is
+   * the one to name the fault; no command can be sent meanwhile.
+   */
+  private programGone(): void {
+    if (!this.scriptExpected) return;
+    this.scriptExpected = false;
+    const { stops } = this;
+    setTimeout(() => {
+      if (this.lifecycle !== "active" || this.stops !== stops) return;
+      this.fail(new CellError("SAFETY_HEARTBEAT", `UR: the control program ended by itself${this.heard()}`));
+    }, causeLimitS * 1e3);
   }
 
   private heard(): string {
