@@ -16,7 +16,8 @@ namespace {
 constexpr double kMinScore = 0.55;     // Correlation of the fitted model with the frame.
 constexpr double kMinContrast = 6;     // Grey levels between the wire and its surroundings.
 constexpr double kMinDarkness = 0.15;  // The same as a share of the surroundings.
-constexpr double kMinHollow = 1.12;    // How much worse a filled disc must fit than the hollow ring.
+constexpr double kMinOpen = 0.08;      // Share of the expected difference to a filled disc that must be seen.
+constexpr double kSameMaterial = 0.2;  // Pull of wire and ribbon to one darkness.
 constexpr double kSameScore = 0.07;    // Scores this near each other count as equal.
 constexpr double kMaxSize = 200;       // Largest half extent of a ring, px.
 
@@ -135,7 +136,8 @@ FloatImage drawPattern(const RingShape& shape, const Box& box, double sigma) {
 // Least squares of the frame around (x, y) on constant, ring and ribbon.
 struct ModelFit {
   bool ok = false;
-  double sum = 0;    // Of squared residuals.
+  double sum = 0;    // Of squared residuals, and of the tie between the depths.
+  double tie = 0;    // Weight of that tie.
   double total = 0;  // Of squared deviations from the mean.
   double surround = 0;
   double ringDepth = 0;  // Grey levels.
@@ -179,7 +181,7 @@ class FitWindow {
     }
   }
 
-  ModelFit fit(const std::vector<double>& ring, const std::vector<double>& ribbon) const {
+  ModelFit fit(const std::vector<double>& ring, const std::vector<double>& ribbon, double material) const {
     ModelFit result;
     result.count = static_cast<int>(size());
     if (result.count < 40) return result;
@@ -200,21 +202,44 @@ class FitWindow {
     }
     N = Eigen::Matrix3d(N.selfadjointView<Eigen::Lower>());
     N.diagonal() += Eigen::Vector3d::Constant(1e-6);
+    // Wire and ribbon are of one material. Without this a blurred ring trades its depth for ever more blur.
+    const double tie = shape_.hasRibbon() ? material * N(1, 1) : 0.0;
+    N.bottomRightCorner<2, 2>() += tie * (Eigen::Matrix2d() << 1, -1, -1, 1).finished();
     const Eigen::Vector3d c = N.ldlt().solve(g);
     result.sum = std::max(1e-9, square - c.dot(g));
     result.total = square - g(0) * g(0) / result.count;
     result.surround = c(0);
     result.ringDepth = c(1);
     result.ribbonDepth = c(2);
+    result.tie = tie;
     result.ok = c.allFinite();
     return result;
   }
 
+  /// Without the tie: what wire and ribbon look like each for itself.
   ModelFit fitAt(double x, double y, double sigma, bool filled) const {
     std::vector<double> ring;
     std::vector<double> ribbon;
     cover(x, y, sigma, filled, ring, ribbon);
-    return fit(ring, ribbon);
+    return fit(ring, ribbon, 0);
+  }
+
+  /// What of the ring's coverage a filled disc (with the ribbon and a constant) cannot imitate: sum of
+  /// squares.
+  double hollowEnergy(double x, double y, double sigma) const {
+    std::vector<double> ring, disc, ribbon;
+    cover(x, y, sigma, false, ring, ribbon);
+    cover(x, y, sigma, true, disc, ribbon);
+    Eigen::MatrixXd basis(static_cast<Eigen::Index>(size()), 3);
+    Eigen::VectorXd values(static_cast<Eigen::Index>(size()));
+    for (size_t k = 0; k < size(); ++k) {
+      basis.row(static_cast<Eigen::Index>(k)) << 1, disc[k], ribbon[k];
+      values(static_cast<Eigen::Index>(k)) = ring[k];
+    }
+    Eigen::Matrix3d N = basis.transpose() * basis;
+    N.diagonal() += Eigen::Vector3d::Constant(1e-6);
+    const Eigen::Vector3d c = N.ldlt().solve(basis.transpose() * values);
+    return (values - basis * c).squaredNorm();
   }
 
   double value(size_t k) const { return values_[k]; }
@@ -254,7 +279,7 @@ Refined refine(const ImageView& image, const RingShape& shape, double x, double 
       window.cover(q(0), q(1), std::exp(q(2)), false, a, b);
     };
     coverAt(p, ring, ribbon);
-    ModelFit now = window.fit(ring, ribbon);
+    ModelFit now = window.fit(ring, ribbon, kSameMaterial);
     if (!now.ok) return result;
     Matrix6 N = Matrix6::Identity();
     double damping = 1e-3;
@@ -283,6 +308,9 @@ Refined refine(const ImageView& image, const RingShape& shape, double x, double 
       }
       N = Matrix6(N.selfadjointView<Eigen::Lower>());
       N.diagonal() += Vector6::Constant(1e-6);
+      N.bottomRightCorner<2, 2>() += now.tie * (Eigen::Matrix2d() << 1, -1, -1, 1).finished();
+      g(4) += now.tie * (now.ringDepth - now.ribbonDepth);
+      g(5) -= now.tie * (now.ringDepth - now.ribbonDepth);
       bool better = false;
       double gain = 0;
       for (int attempt = 0; attempt < 5 && !better; ++attempt) {
@@ -294,7 +322,7 @@ Refined refine(const ImageView& image, const RingShape& shape, double x, double 
         for (int k = 0; k < 3; ++k) next(k) += std::clamp(step(k), k < 2 ? -1.5 : -0.5, k < 2 ? 1.5 : 0.5);
         next(2) = std::clamp(next(2), std::log(0.6), std::log(12.0));
         coverAt(next, movedRing[0], movedRibbon[0]);
-        const ModelFit fit = window.fit(movedRing[0], movedRibbon[0]);
+        const ModelFit fit = window.fit(movedRing[0], movedRibbon[0], kSameMaterial);
         if (fit.ok && fit.sum < now.sum) {
           gain = now.sum - fit.sum;
           better = true;
@@ -314,8 +342,8 @@ Refined refine(const ImageView& image, const RingShape& shape, double x, double 
     sigma = std::exp(p(2));
     if (std::hypot(x - startX, y - startY) > 10) return result;
     result.fit = now;
-    // Texture is correlated over about the blur.
-    const double correlation = 2 + 2 * sigma;
+    // Texture is correlated over an area of about the blur, both ways.
+    const double correlation = (2 + 2 * sigma) * (2 + 2 * sigma);
     const double variance = (now.sum / std::max(1, now.count - 6) + 0.1) * correlation;
     const Matrix6 covariance = variance * N.inverse();
     result.positionVariance = 0.5 * (covariance(0, 0) + covariance(1, 1));
@@ -412,8 +440,7 @@ RingEstimate findRing(const ImageView& image, double x, double y, double radius,
   bool sawDisc = false;
   const double same = std::max(shape.extentX(), shape.extentY());
   for (const Candidate& candidate : candidates) {
-    if (candidate.score < 0.4 || candidate.score < 0.6 * candidates.front().score || tried.size() >= 10)
-      break;
+    if (candidate.score < 0.4 || candidate.score < 0.7 * candidates.front().score || tried.size() >= 8) break;
     const bool known = std::any_of(tried.begin(), tried.end(), [&](const Candidate& other) {
       return std::hypot(other.x - candidate.x, other.y - candidate.y) < 3;
     });
@@ -421,11 +448,13 @@ RingEstimate findRing(const ImageView& image, double x, double y, double radius,
     tried.push_back(candidate);
     const Refined ring = refine(image, shape, candidate.x, candidate.y, candidate.sigma);
     if (!ring.ok || ring.fit.score() < kMinScore) continue;
-    // Wire and ribbon are of one material: dark, and about equally so.
-    const double dark = std::max(kMinContrast, kMinDarkness * ring.fit.surround);
-    if (ring.fit.ringDepth < dark || ring.fit.ringDepth > ring.fit.surround + 10) continue;
-    if (shape.hasRibbon() && (ring.fit.ribbonDepth < 0.4 * ring.fit.ringDepth ||
-                              ring.fit.ribbonDepth > 2.2 * ring.fit.ringDepth)) {
+    // Each for itself, wire and ribbon must be dark, and about equally so.
+    const FitWindow own(image, shape, ring.x, ring.y, 4 + 2 * ring.sigma);
+    const ModelFit hollow = own.fitAt(ring.x, ring.y, ring.sigma, false);
+    const double dark = std::max(kMinContrast, kMinDarkness * hollow.surround);
+    if (hollow.ringDepth < dark || hollow.ringDepth > 1.3 * hollow.surround) continue;
+    if (shape.hasRibbon() &&
+        (hollow.ribbonDepth < 0.5 * hollow.ringDepth || hollow.ribbonDepth > 2 * hollow.ringDepth)) {
       continue;
     }
     if (std::max(std::abs(ring.x - x), std::abs(ring.y - y)) > range) continue;
@@ -433,10 +462,9 @@ RingEstimate findRing(const ImageView& image, double x, double y, double radius,
       return std::hypot(other.x - ring.x, other.y - ring.y) < 0.4 * same;
     });
     if (twice) continue;
-    const FitWindow own(image, shape, ring.x, ring.y, 4 + 2 * ring.sigma);
-    const ModelFit hollow = own.fitAt(ring.x, ring.y, ring.sigma, false);
     const ModelFit filled = own.fitAt(ring.x, ring.y, ring.sigma, true);
-    if (filled.sum < kMinHollow * hollow.sum) {
+    const double open = hollow.ringDepth * hollow.ringDepth * own.hollowEnergy(ring.x, ring.y, ring.sigma);
+    if (filled.sum - hollow.sum < kMinOpen * open) {
       sawDisc = true;
       continue;
     }
@@ -467,7 +495,8 @@ RingEstimate findRing(const ImageView& image, double x, double y, double radius,
   result.found = true;
   result.x = best->x;
   result.y = best->y;
-  result.sigmaPx = std::sqrt(best->positionVariance);
+  // The floor: the loop is a bent wire, not an ellipse.
+  result.sigmaPx = std::sqrt(best->positionVariance + 0.08 * 0.08 * (1 + best->sigma * best->sigma));
   result.edgeSigmaPx = best->sigma;
   result.confidence = std::clamp((best->fit.score() - 0.4) / 0.5, 0.0, 1.0) * (1 - 0.5 * doubt);
   return result;

@@ -26,8 +26,10 @@ export interface PlanOptions {
 }
 
 const patchSize = 112;
+/** Sites lie where the tip above them stays well inside both views: this far from the middle column, and in these rows. */
+const reachPx = 430;
+const rows = { from: 900, to: 1560 } as const;
 /** Distances on the tissue, m. */
-const reachM = 4.5e-4;
 const spacingM = 2.4e-4;
 const vesselM = 7e-5;
 const minScore = 0.6;
@@ -96,10 +98,14 @@ export async function proposeTargets(
     };
 
     const scaleM = bench.file.microscopes[0].metresPerPixel;
-    const reachPx = Math.round(reachM / scaleM);
-    // Straight below the tip, as high over the tissue as it usually starts.
-    const below = projectPoint(views[0], add(look.tipM, scale(up, -4.5e-4)));
-    const region = clip(below, reachPx, first.width, first.height);
+    const inReach = (x: number, y: number, frame: FrameLease): boolean =>
+      Math.abs(x - frame.width / 2) < reachPx && y > rows.from && y < rows.to;
+    const region = {
+      x: first.width / 2 - reachPx,
+      y: rows.from,
+      width: 2 * reachPx,
+      height: rows.to - rows.from,
+    };
     const candidates = (await bench.geometry.findSites(first, region)).filter(
       (site) =>
         site.vesselDistancePx * scaleM > vesselM && clearOfNeedle(site, look.tips[0], look.directions[0]),
@@ -114,6 +120,7 @@ export async function proposeTargets(
       const found = await match(candidate, heightM, 48);
       if (
         found === undefined ||
+        !inReach(...found.pixels[1], second) ||
         !clearOfNeedle({ x: found.pixels[1][0], y: found.pixels[1][1] }, look.tips[1], look.directions[1])
       )
         continue;
@@ -212,23 +219,6 @@ function onRay(view: ViewModel, pixel: Pixel, tip: Vec3, up: Vec3, heightM: numb
   const start = add(tip, inPlane);
   const wanted = dot(up, tip) - heightM;
   return add(start, scale(view.forward, (wanted - dot(up, start)) / dot(up, view.forward)));
-}
-
-function clip(
-  centre: Pixel,
-  reach: number,
-  width: number,
-  height: number,
-): { x: number; y: number; width: number; height: number } {
-  const margin = patchSize;
-  const x = Math.round(Math.max(margin, centre[0] - reach));
-  const y = Math.round(Math.max(margin, centre[1] - reach / 2));
-  return {
-    x,
-    y,
-    width: Math.round(Math.min(width - margin, centre[0] + reach)) - x,
-    height: Math.round(Math.min(height - margin, centre[1] + reach / 2)) - y,
-  };
 }
 
 /** The patch must not hold a part of the needle: below the tip, or well beside the shank. */

@@ -80,6 +80,7 @@ export class AlignNeedle implements SkillProgram {
       sitePx: fine.rest.flat(),
       standoffM: working.standoffM,
     });
+    await bench.keepFrames("aligned");
     const detail = `angle ${((fine.angleRad * 180) / Math.PI).toFixed(2)}°, ${fine.errorM.map((e) => (e * 1e6).toFixed(1)).join(" and ")} µm`;
     if (!accepted) return { status: "not_converged", code: "SKILL_NOT_CONVERGED", detail };
     session.frameEpoch++;

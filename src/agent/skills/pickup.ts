@@ -53,8 +53,8 @@ export function ringModel(bench: Workbench, i: 0 | 1, y: Vec3, z: Vec3): RingMod
   const ribbon = projectVector(view, y);
   const size = Math.hypot(...ribbon);
   return {
-    halfAxisA: projectVector(view, scale(y, (ringInnerM.y + wireM) / 2)),
-    halfAxisB: projectVector(view, scale(z, (ringInnerM.z + wireM) / 2)),
+    halfAxisA: projectVector(view, scale(y, ringInnerM.y / 2)),
+    halfAxisB: projectVector(view, scale(z, ringInnerM.z / 2)),
     wirePx: wireM * pixel,
     ribbonDirection: [ribbon[0] / size, ribbon[1] / size],
     ribbonWidthPx: ribbonWidthM * pixel,
@@ -141,6 +141,7 @@ export async function pickUp(
   await bench.moveStages(focus, signal, false);
   await bench.moveHeadBy(subtract(goal, bench.tip()), signal);
   await context.stage("pickup: loop in view", { loop: k });
+  await bench.keepFrames("pickup");
   let look = await bench.look(signal, 2);
   if (look.needles.some((needle) => needle.edgeSigmaPx > working.refocusSigmaPx)) {
     await refineFocus(

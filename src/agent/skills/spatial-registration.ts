@@ -181,7 +181,7 @@ export class SpatialRegistration implements SkillProgram {
     if (lift > 0) await bench.moveTipBy(scale(bench.up(), lift), context.signal);
   }
 
-  /** Tip over the site at clearance, with the stages near the middle of their travel: the arm takes up what is large. */
+  /** Tip to the middle of both views, so that all poses stay inside, but clear of the tissue. */
   private async recentre(
     bench: Workbench,
     look: Look,
@@ -189,8 +189,12 @@ export class SpatialRegistration implements SkillProgram {
     context: SkillContext,
   ): Promise<void> {
     bench.anchor(look);
-    const site = triangulate(bench.views(), sites).point;
-    const goal = add(site, scale(bench.up(), working.clearanceM));
+    const views = bench.views();
+    const { widthPx, heightPx } = bench.file.microscopes[0];
+    const middle: Pixel = [widthPx / 2, 0.4 * heightPx];
+    const centre = triangulate(views, [middle, middle]).point;
+    const height = dot(bench.up(), subtract(centre, triangulate(views, sites).point));
+    const goal = add(centre, scale(bench.up(), Math.max(0, working.clearanceM - height)));
     const delta = subtract(goal, bench.seenTip(look));
     await context.stage("recentre", { deltaM: [...delta] });
     await bench.moveTipBy(delta, context.signal);

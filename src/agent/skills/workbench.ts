@@ -59,6 +59,8 @@ export interface WorkbenchParts {
   readonly clock: Clock;
   /** Tells the guardian that the needle is (going to be) in tissue, or out of it. */
   readonly tellGuardian: (inTissue: boolean) => void;
+  /** Keeps a frame in the recording under a label; takes over the lease. */
+  readonly keep: (frame: FrameLease, label: string) => void;
   /** Throws when motion is not allowed: no guardian, stop latched. */
   readonly assertMayMove: () => void;
 }
@@ -262,6 +264,21 @@ export class Workbench {
     } finally {
       frame.release();
     }
+  }
+
+  /** Keeps a fresh frame of each view in the recording: what a decisive moment looked like. */
+  async keepFrames(label: string): Promise<void> {
+    const afterS = this.clock.now();
+    await Promise.all(
+      viewIndexes.map(async (i) => {
+        try {
+          this.parts.keep(await this.devices.microscopes[i].nextFrame(afterS, 1), label);
+        } catch (error) {
+          // A picture for people; the work does not depend on it.
+          if (!(error instanceof CellError)) throw error;
+        }
+      }),
+    );
   }
 
   /** The needle in one view: tracked from where it was, else searched in the whole frame. */
