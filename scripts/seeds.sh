@@ -4,8 +4,8 @@
 #   npm run test:seeds            npm run test:seeds -- 3 7            SCENARIO=hard npm run test:seeds
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-bash "$here/setup.sh" start
 source "$here/common.sh"
+bash "$here/setup.sh" start
 seeds=("$@")
 [[ ${#seeds[@]} -gt 0 ]] || mapfile -t seeds < <(seq 1 10)
 folder=runs/seeds-$(date -u +%Y%m%dT%H%M%SZ)

@@ -15,8 +15,8 @@ while [[ $# -gt 0 ]]; do
     *) echo "test.sh: unknown option $1" >&2; exit 2 ;;
   esac
 done
-bash "$here/setup.sh" full
 source "$here/common.sh"
+bash "$here/setup.sh" full
 mkdir -p "$log_dir"
 passed=0 failed=0 skipped=0
 failures=()
