@@ -137,8 +137,9 @@ class Demo {
     });
     await writeFile(config, text);
     const file = programFile("service", "daemon", "main.js");
-    return this.children.startNode("surgiclawd", file, ["--config", config], {
+    return this.children.startNode("surgiclawd", file, ["--config", config, "--tied"], {
       log: this.log("surgiclawd-output"),
+      tied: true,
     });
   }
 

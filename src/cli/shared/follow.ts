@@ -80,11 +80,20 @@ export function exitCodeForState(state: ProcedureState): number {
   }
 }
 
-/** Fires on Ctrl-C and SIGTERM. */
+/** A signal within this time of the first is its echo: terminal, npm and shell may each send one. */
+const echoMs = 2000;
+
+/** Fires on Ctrl-C and SIGTERM. Asked again later, the process ends at once. */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
+  let firstAt: number | undefined;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => controller.abort(new Error(`received ${name}`)));
+    process.on(name, () => {
+      const now = performance.now();
+      if (firstAt !== undefined && now - firstAt > echoMs) process.exit(cliExit.interrupted);
+      firstAt ??= now;
+      controller.abort(new Error(`received ${name}`));
+    });
   }
   return controller.signal;
 }

@@ -13,12 +13,13 @@ import { Daemon } from "./daemon.js";
 import { daemonExit } from "./exit-codes.js";
 import { createLogger } from "./logger.js";
 
-const usage = `surgiclawd --config FILE [--once]
+const usage = `surgiclawd --config FILE [--once] [--tied]
 
 Runs the controller of one cell until SIGTERM. SIGHUP reads the configuration again.
 
   --config FILE   the configuration (see docs/configuration.md)
   --once          leave when a device is missing, instead of waiting for it
+  --tied          stop when standard input closes: for programs that start it and must not leave it behind
   --version       print the version
 
 Exit codes: 0 stopped by signal, 64 command line, 69 device missing (--once), 70 defect, 73 cannot create a socket or
@@ -35,6 +36,7 @@ async function version(): Promise<string> {
 function readArguments(args: readonly string[]): {
   config?: string;
   once: boolean;
+  tied: boolean;
   version: boolean;
   help: boolean;
 } {
@@ -43,6 +45,7 @@ function readArguments(args: readonly string[]): {
     options: {
       config: { type: "string" },
       once: { type: "boolean", default: false },
+      tied: { type: "boolean", default: false },
       version: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -86,6 +89,11 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
       daemon.shutdown(`received ${signal}`);
+    });
+  }
+  if (options.tied) {
+    process.stdin.resume().on("end", () => {
+      daemon.shutdown("standard input was closed");
     });
   }
   process.on("SIGHUP", () => void daemon.reload());

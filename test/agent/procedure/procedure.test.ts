@@ -15,7 +15,7 @@ const pixels = Uint8Array.from({ length: 64 }, (_, index) => index);
 
 function pick(view: string): Procedure["targets"][number]["picks"][number] {
   const patch = { width: 8, height: 8, pixels: Buffer.from(pixels).toString("base64") };
-  return { view, x: 1024.25, y: 900.5, axis: [0, 1], patch };
+  return { view, x: 1024.25, y: 900.5, axis: [0, 1], takenAtS: 12.5, patch };
 }
 
 const procedure: Procedure = procedureSchema.parse({
