@@ -14,6 +14,10 @@ using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
 constexpr double kMinSigma = 0.35;
 constexpr double kMaxSigma = 45;
+// Needles of 25–50 µm at about 1.2 µm/px. So weak that it only decides where the picture does not: a bar
+// blurred by more than a third of its width looks the same somewhat wider, sharper and paler.
+constexpr double kUsualWidth = 33;
+constexpr double kUsualWidthWeight = 4.0 / (8.0 * 8.0);
 
 // Sum of squared residuals; with `normal` the normal equations too. Parameters: edgeL, edgeR, ln σ, core,
 // left, right.
@@ -46,7 +50,14 @@ double evaluate(const std::vector<float>& profile, double half, double step, con
       }
     }
   }
+  const double wider = p(1) - p(0) - kUsualWidth;
+  sum += kUsualWidthWeight * wider * wider;
   if constexpr (kDerivatives) {
+    g[0] -= kUsualWidthWeight * wider;
+    g[1] += kUsualWidthWeight * wider;
+    N[0][0] += kUsualWidthWeight;
+    N[1][1] += kUsualWidthWeight;
+    N[0][1] -= kUsualWidthWeight;
     for (int a = 0; a < 6; ++a) {
       (*gradient)(a) = g[a];
       for (int b = a; b < 6; ++b) (*normal)(a, b) = (*normal)(b, a) = N[a][b];

@@ -31,18 +31,22 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   rough.originY = bar.tipY;
   rough.directionX = bar.directionX;
   rough.directionY = bar.directionY;
-  const NeedleAxis axis = fitNeedleAxis(image, rough, bar.widthPx, bar.lengthPx, options.minContrast);
+  NeedleAxis axis = fitNeedleAxis(image, rough, bar.widthPx, bar.lengthPx, options.minContrast);
   if (!axis.ok) return notFound(axis.reason);
-  if (axis.shankWidth < options.minWidthPx || axis.shankWidth > options.maxWidthPx) {
-    return notFound("width is not a needle's");
-  }
   if (axis.depth < options.minContrast) return notFound("low contrast");
   if (axis.sigma > 0.62 * axis.shankWidth) return notFound("too blurred");
   if (axis.support < 0.5) return notFound("edges are not straight");
   // A vessel wanders: its middles leave the line by more than blur and noise explain.
   if (axis.straightness > 0.6 + 0.12 * axis.sigma) return notFound("edges are not straight");
 
-  const NeedleTip tip = fitNeedleTip(image, axis, kTipRange);
+  // Twice: width and blur at the tip can be told only once the tip is known.
+  const NeedleTip firstTip = fitNeedleTip(image, axis, 0, kTipRange + 3 * axis.sigma);
+  if (!firstTip.ok) return notFound(firstTip.reason);
+  if (!measureNearTip(axis, firstTip.s)) return notFound("too few profiles near the tip");
+  if (axis.shankWidth < options.minWidthPx || axis.shankWidth > options.maxWidthPx) {
+    return notFound("width is not a needle's");
+  }
+  const NeedleTip tip = fitNeedleTip(image, axis, firstTip.s, 6 + axis.sigma);
   if (!tip.ok) return notFound(tip.reason);
 
   NeedleEstimate result;

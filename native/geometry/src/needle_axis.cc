@@ -10,11 +10,14 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr double kSegment = 16;  // Length of the stretch that one profile averages, px.
-constexpr double kReach = 720;   // How far above the tip the axis is measured.
-constexpr double kNear = 300;    // Where width and blur are measured.
-constexpr double kRowStep = 2;   // Rows of a stretch, px apart.
-constexpr double kFlank = 36;    // Background beside the bar, px.
+constexpr double kSegment = 16;        // Length of the stretch that one profile averages, px.
+constexpr double kReach = 720;         // How far above the tip the axis is measured.
+constexpr double kNear = 300;          // Where width and blur are measured.
+constexpr double kRowStep = 2;         // Rows of a stretch, px apart.
+constexpr double kBarbZone = 50;       // Above the tip: barb, ring, rounded end.
+constexpr double kTaperTop = 165;      // Above the tip the width grows up to here.
+constexpr double kReadBlur = 1.0 / 6;  // Variance that bilinear reading adds, px² (mean of f(1 − f)).
+constexpr double kFlank = 36;          // Background beside the bar, px.
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -115,28 +118,38 @@ bool startLine(const std::vector<Sample>& samples, double& offset, double& slope
   return best < 1e29;
 }
 
-// Fits every stretch above the origin, each starting from its neighbour.
-void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfile& start, double half,
-                  double length, double minContrast, std::vector<BarProfile>& fits) {
+// Fits every stretch above the origin, from the one nearest `middle` outwards, each starting from its
+// neighbour.
+void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfile& start, double middle,
+                  double half, double length, double minContrast, std::vector<BarProfile>& fits) {
   thread_local std::vector<float> profile;
   fits.clear();
-  BarProfile previous = start;
-  const int rows = static_cast<int>(kSegment / kRowStep);
   for (double s = 0.5 * kSegment; s + 0.5 * kSegment < length; s += kSegment) {
     // Leaving the image is the end: beyond it the border repeats.
     const double cx = frame.x(s + 0.5 * kSegment, 0);
     const double cy = frame.y(s + 0.5 * kSegment, 0);
     if (cx < 1 || cy < 1 || cx > image.width - 2 || cy > image.height - 2) break;
-    readProfile(image, frame, s, kRowStep, rows, half, 1.0, profile);
-    BarProfile fit = previous;
-    fitProfile(profile, half, 1.0, 4.0, fit);
-    const bool sane = fit.ok && fit.depth() > 0.5 * minContrast && std::min(fit.left, fit.right) > fit.core &&
-                      std::abs(fit.middle() - previous.middle()) < 12 && fit.width() > 0.35 * start.width() &&
-                      fit.width() < 1.8 * start.width() && fit.residual < 0.35 * fit.depth();
+    BarProfile fit;
     fit.s = s;
-    fit.ok = sane;
     fits.push_back(fit);
-    if (sane) previous = fit;
+  }
+  const int count = static_cast<int>(fits.size());
+  const int first = std::clamp(static_cast<int>(middle / kSegment), 0, std::max(0, count - 1));
+  const int rows = static_cast<int>(kSegment / kRowStep);
+  for (const int step : {1, -1}) {
+    BarProfile previous = start;
+    for (int i = step > 0 ? first : first - 1; i >= 0 && i < count; i += step) {
+      const double s = fits[static_cast<size_t>(i)].s;
+      readProfile(image, frame, s, kRowStep, rows, half, 1.0, profile);
+      BarProfile fit = previous;
+      fitProfile(profile, half, 1.0, 4.0, fit);
+      fit.ok = fit.ok && fit.depth() > 0.5 * minContrast && std::min(fit.left, fit.right) > fit.core &&
+               std::abs(fit.middle() - previous.middle()) < 12 && fit.width() > 0.35 * start.width() &&
+               fit.width() < 1.8 * start.width() && fit.residual < 0.35 * fit.depth();
+      fit.s = s;
+      if (fit.ok) previous = fit;
+      fits[static_cast<size_t>(i)] = fit;
+    }
   }
 }
 
@@ -160,13 +173,13 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
     return axis;
   }
 
-  std::vector<BarProfile> fits;
+  std::vector<BarProfile>& fits = axis.profiles;
   std::vector<Sample> middles;
   Eigen::Vector2d line = Eigen::Vector2d::Zero();
   Eigen::Matrix2d lineCovariance = Eigen::Matrix2d::Zero();
   // A second pass only when the first turned the axis so far that the stretches were smeared.
   for (int pass = 0; pass < 2; ++pass) {
-    fitStretches(image, axis.frame, start, half, reach, minContrast, fits);
+    fitStretches(image, axis.frame, start, nearMiddle, half, reach, minContrast, fits);
     middles.clear();
     for (const BarProfile& fit : fits) {
       if (fit.ok) middles.push_back({fit.s, fit.middle(), fit.middleVariance});
@@ -200,6 +213,7 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
 
     // The line t = a + b·s turns the direction by −atan b about the origin (s grows against the direction).
     const AxisFrame before = axis.frame;
+    axis.slope = line(1);
     const double norm = std::hypot(1.0, line(1));
     axis.frame.originX = before.x(0, line(0));
     axis.frame.originY = before.y(0, line(0));
@@ -210,76 +224,100 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
   axis.acrossSigma = std::sqrt(lineCovariance(0, 0));
   axis.angleSigma = std::sqrt(lineCovariance(1, 1));
 
-  // Blur: σ² is a parabola in s when the blur grows linearly with the distance from focus; values near the
-  // tip count. The fits still refer to the frame before the last turn, which does not change s, width or
-  // blur.
-  std::vector<Sample> blur;
-  std::vector<Sample> widths;
-  std::vector<double> farWidths;
-  std::vector<double> depths;
-  std::vector<double> surrounds;
-  for (const BarProfile& fit : fits) {
-    if (!fit.ok || fit.s > kNear) continue;
-    const double off = fit.middle() - line(0) - line(1) * fit.s;
-    if (std::abs(off) > 1.0 + 3 * std::sqrt(fit.middleVariance)) continue;
-    blur.push_back({fit.s, fit.sigma * fit.sigma, 4 * fit.sigma * fit.sigma * fit.sigmaVariance + 0.01});
-    const double widthVariance = fit.edgeVariance[0] + fit.edgeVariance[1] + 0.05;
-    widths.push_back({fit.s, fit.width(), widthVariance});
-    depths.push_back(fit.depth());
-    surrounds.push_back(0.5 * (fit.left + fit.right));
-  }
-  if (blur.size() < 4) {
+  if (!measureNearTip(axis, 0)) {
     axis.reason = "too few profiles near the tip";
     return axis;
   }
+  axis.ok = true;
+  return axis;
+}
+
+bool measureNearTip(NeedleAxis& axis, double tip) {
+  // Profiles off the axis show something else: the line of their middles is known to be straight, so the
+  // median will do.
+  std::vector<double> offsets;
+  for (const BarProfile& fit : axis.profiles) {
+    if (fit.ok) offsets.push_back(fit.middle() - axis.slope * fit.s);
+  }
+  if (offsets.empty()) return false;
+  const double offset = median(offsets);
+  std::vector<const BarProfile*> good;
+  const auto collect = [&](double from) {
+    good.clear();
+    for (const BarProfile& fit : axis.profiles) {
+      const double off = fit.middle() - axis.slope * fit.s - offset;
+      if (fit.ok && fit.s - tip > from && fit.s - tip < kNear &&
+          std::abs(off) < 1 + 3 * std::sqrt(fit.middleVariance)) {
+        good.push_back(&fit);
+      }
+    }
+  };
+  collect(kBarbZone);
+  if (good.size() < 6) collect(0);
+  if (good.size() < 3) return false;
+
+  std::vector<Sample> blur;
+  std::vector<Sample> nearWidths;
+  std::vector<double> farWidths;
+  std::vector<double> allWidths;
+  std::vector<double> depths;
+  std::vector<double> surrounds;
+  std::vector<double> nearBlur;
+  for (const BarProfile* fit : good) {
+    const double u = fit->s - tip;
+    const double square = fit->sigma * fit->sigma;
+    blur.push_back({u, square, 4 * square * fit->sigmaVariance + 0.01});
+    if (nearBlur.size() < 5) nearBlur.push_back(square);
+    allWidths.push_back(fit->width());
+    if (u > kTaperTop) {
+      farWidths.push_back(fit->width());
+    } else {
+      nearWidths.push_back({u, fit->width(), fit->edgeVariance[0] + fit->edgeVariance[1] + 0.05});
+    }
+    if (u < 0.5 * kNear) {
+      depths.push_back(fit->depth());
+      surrounds.push_back(0.5 * (fit->left + fit->right));
+    }
+  }
+  if (depths.empty()) return false;
   axis.depth = median(depths);
   axis.surround = median(surrounds);
 
+  // Blur: σ² is a parabola in u when σ grows with the distance from focus as √(σ₀² + (k·Δ)²).
   Eigen::Vector3d curve;
   Eigen::Matrix3d curveCovariance;
   double scatter = 0;
   double support = 0;
-  double nearest = 1e9;
-  for (const Sample& b : blur) nearest = std::min(nearest, b.s);
-  std::vector<double> nearBlur;
-  for (const Sample& b : blur) {
-    if (b.s < nearest + 5 * kSegment) nearBlur.push_back(b.value);
-  }
   const double nearSquare = median(nearBlur);
   double square = nearSquare;
-  double squareVariance = nearSquare;
+  double squareVariance = 0.1 * nearSquare * nearSquare;
   double squareSlope = 0;
-  if (robustPolynomial<3>(blur, 0.01, curve, curveCovariance, scatter, support)) {
+  if (blur.size() >= 6 && robustPolynomial<3>(blur, 0.01, curve, curveCovariance, scatter, support)) {
     square = curve(0);
     squareSlope = curve(1);
     squareVariance = curveCovariance(0, 0);
   }
-  square = std::clamp(square, 0.3 * nearSquare, 2.5 * nearSquare);
-  axis.sigma = std::sqrt(std::max(square, 0.16));
+  square = std::clamp(square, 0.4 * nearSquare, 2.0 * nearSquare) - kReadBlur;
+  axis.sigma = std::sqrt(std::max(square, 0.2));
   axis.sigmaSigma = std::sqrt(squareVariance) / (2 * axis.sigma);
   axis.sigmaSlope = squareSlope / (2 * axis.sigma);
 
-  // Width: shank above the taper, and the taper's line near the tip.
-  for (const Sample& w : widths) {
-    if (w.s > 170) farWidths.push_back(w.value);
-  }
-  std::vector<double> allWidths;
-  for (const Sample& w : widths) allWidths.push_back(w.value);
+  // Width: shank above the taper, and the taper's line down to the tip.
   axis.shankWidth = median(farWidths.size() >= 3 ? farWidths : allWidths);
-  std::vector<Sample> nearWidths;
-  for (const Sample& w : widths) {
-    if (w.s > 8 && w.s < 170) nearWidths.push_back(w);
-  }
-  Eigen::Vector2d taper;
-  Eigen::Matrix2d taperCovariance;
   axis.tipWidth = 0.65 * axis.shankWidth;
   axis.taper = 0;
+  Eigen::Vector2d taper;
+  Eigen::Matrix2d taperCovariance;
   if (robustPolynomial<2>(nearWidths, 0.1, taper, taperCovariance, scatter, support)) {
-    axis.tipWidth = std::clamp(taper(0), 0.45 * axis.shankWidth, 1.05 * axis.shankWidth);
+    // Drawn towards the usual share as far as the profiles leave it open.
+    const double usual = 0.62 * axis.shankWidth;
+    const double usualVariance = 0.01 * axis.shankWidth * axis.shankWidth;
+    const double weight = usualVariance / (usualVariance + taperCovariance(0, 0));
+    axis.tipWidth =
+        std::clamp(usual + weight * (taper(0) - usual), 0.45 * axis.shankWidth, 1.05 * axis.shankWidth);
     axis.taper = std::clamp(taper(1), 0.0, 0.3);
   }
-  axis.ok = true;
-  return axis;
+  return true;
 }
 
 }  // namespace surgiclaw::geometry

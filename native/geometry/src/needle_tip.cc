@@ -20,14 +20,15 @@ class TipModel {
     const NormalTable& table = normalTable();
     const double tipHalf = 0.5 * axis.tipWidth;
     const double shankHalf = 0.5 * axis.shankWidth;
-    // Ground tips end in a cap about as long as it is wide.
-    const double cap = tipHalf;
+    // A ground tip: a ball of half the core's radius, and a cone from it to the core's full width.
+    const double ball = 0.5 * tipHalf;
+    const double cap = 1.1 * tipHalf;
     const double extent = 4 * sigma;
     const auto halfWidth = [&](double u) {
       const double h = std::min(shankHalf, tipHalf + 0.5 * axis.taper * u);
       if (u >= cap) return h;
-      const double v = 1 - u / cap;
-      return h * std::sqrt(std::max(0.0, 1 - v * v));
+      if (u >= ball) return ball + (tipHalf + 0.5 * axis.taper * cap - ball) * (u - ball) / (cap - ball);
+      return std::sqrt(std::max(0.0, ball * ball - (ball - u) * (ball - u)));
     };
     // Share of the band covered at height u, blurred across only. Simpson over the half band.
     const int count = static_cast<int>(std::ceil((top + extent) / kStep)) + 1;
@@ -147,7 +148,7 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
 
 }  // namespace
 
-NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double range) {
+NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range) {
   NeedleTip tip;
   const double sigma = axis.sigma;
   const double band = std::max(1.5, 0.3 * 0.5 * axis.tipWidth);
@@ -155,7 +156,7 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ra
   const double above = 3 * sigma + 0.5 * axis.tipWidth + 14;
 
   // The profile along the axis, one sample a pixel, averaged over the band.
-  const double first = -range - below - 4;
+  const double first = std::floor(around - range - below - 4);
   const int count = static_cast<int>(std::ceil(2 * range + below + above + 8)) + 1;
   std::vector<double> profile(static_cast<size_t>(count));
   const int lines = 2 * std::max(1, static_cast<int>(std::lround(band))) + 1;
@@ -179,9 +180,9 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ra
 
   const TipModel model(axis, sigma, band, above + 2 * range + 8);
   // First over everything read, then in a window of its own.
-  double guess = 0;
+  double guess = around;
   LinearFit coarse;
-  for (double s = -range; s <= range; s += 2) {
+  for (double s = around - range; s <= around + range; s += 2) {
     const LinearFit fit = fitAt(profile, first, 0, count - 1, model, s);
     if (fit.depth > 0 && fit.residual < coarse.residual) {
       coarse = fit;

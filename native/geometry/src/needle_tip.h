@@ -16,7 +16,7 @@ struct NeedleTip {
 
 /// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring
 /// count, with the blurred silhouette of a tapered, rounded end whose width and blur are known from the shank
-/// (twin-imaging.md 4: fit width and blur first). Searches `range` px to either side of the origin.
-NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double range);
+/// (twin-imaging.md 4: fit width and blur first). Searches `range` px to either side of s = `around`.
+NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range);
 
 }  // namespace surgiclaw::geometry
