@@ -72,6 +72,7 @@ export async function proposeTargets(
   const across = unit(subtract(side, scale(up, dot(side, up))));
   const along = cross(up, across);
   const planes = asPair(viewIndexes.map((i) => planeOf(views[i], across, along)));
+  const focusBefore = { focus1: bench.focusPosition(0), focus2: bench.focusPosition(1) };
   const afterS = bench.clock.now();
   const frames: FrameLease[] = [];
   try {
@@ -133,7 +134,13 @@ export async function proposeTargets(
         `only ${matches.length} of ${options.count} sites are textured, clear of vessels and matched in both views (${candidates.length} candidates)`,
         { remedy: "move the tissue, ask for fewer targets, or pick them by hand" },
       );
-    const frameHashes = await Promise.all(frames.map((frame) => bench.geometry.hashFrame(frame)));
+    const hashes = await Promise.all(frames.map((frame) => bench.geometry.hashFrame(frame)));
+    const snapshot = frames.map((frame, i) => ({
+      view: bench.file.microscopes[i as 0 | 1].name,
+      width: frame.width,
+      height: frame.height,
+      sha256: hashes[i] ?? "",
+    }));
     const axes = asPair(
       viewIndexes.map((i): Pixel => {
         const [x, y] = projectVector(views[i], scale(up, -1));
@@ -141,43 +148,78 @@ export async function proposeTargets(
         return [x / size, y / size];
       }),
     );
+    const targets: ProcedureTarget[] = [];
+    for (const [k, found] of matches.entries()) {
+      const patch = bench.geometry.cutPatch(
+        first,
+        found.candidate.x,
+        found.candidate.y,
+        patchSize,
+        patchSize,
+      );
+      const picks = await pickInFocus(bench, signal, {
+        ...found,
+        patch,
+        map: planeMap(planes[0], planes[1]),
+        views,
+      });
+      targets.push({
+        id: `T${k + 1}`,
+        electrode: k + 1,
+        picks: picks.map((pick, i) => ({ ...pick, axis: [...axes[i as 0 | 1]] })),
+        vesselDistanceM: found.candidate.vesselDistancePx * scaleM,
+      });
+    }
+    await bench.moveStages(focusBefore, signal, false);
     return {
       version: 1,
       id: options.id,
       createdAt: options.createdAt,
       cell: options.cell,
       query: options.query,
-      snapshot: {
-        frames: frames.map((frame, i) => ({
-          view: bench.file.microscopes[i as 0 | 1].name,
-          width: frame.width,
-          height: frame.height,
-          sha256: frameHashes[i] ?? "",
-          takenAtS: frame.hostTimestampS,
-        })),
-      },
-      targets: matches.map((found, k): ProcedureTarget => ({
-        id: `T${k + 1}`,
-        electrode: k + 1,
-        picks: viewIndexes.map((i) => ({
-          view: bench.file.microscopes[i].name,
-          x: found.pixels[i][0],
-          y: found.pixels[i][1],
-          patch: asText(
-            bench.geometry.cutPatch(
-              asPair(frames)[i],
-              found.pixels[i][0],
-              found.pixels[i][1],
-              patchSize,
-              patchSize,
-            ),
-          ),
-          axis: [...axes[i]],
-        })),
-        vesselDistanceM: found.candidate.vesselDistancePx * scaleM,
-      })),
+      snapshot: { frames: snapshot },
+      targets,
       terminal: { allTargetsImplanted: true, needleRetracted: true },
     };
+  } finally {
+    for (const frame of frames) frame.release();
+  }
+}
+
+/**
+ * Picks one site with both microscopes focused on it: sharp patches correlate without bias, and track best. The pixel of
+ * view 1 is the pick; view 2 holds its match.
+ */
+async function pickInFocus(
+  bench: Workbench,
+  signal: AbortSignal,
+  site: Match & { readonly patch: Patch; readonly map: Plane; readonly views: ViewPair },
+): Promise<Omit<ProcedureTarget["picks"][number], "axis">[]> {
+  await bench.moveStages(bench.focusFor(site.point), signal, false);
+  const afterS = bench.clock.now();
+  const frames: FrameLease[] = [];
+  try {
+    for (const i of viewIndexes) frames.push(await bench.devices.microscopes[i].nextFrame(afterS, 2));
+    const [first, second] = asPair(frames);
+    const [x, y] = site.pixels[0];
+    const again = await bench.geometry.matchPatch(first, site.patch, x, y, 70);
+    if (!again.found || again.score < minScore)
+      throw new CellError("VISION_UNKNOWN", "a chosen site was lost when the microscopes focused on it");
+    const carried = bench.geometry.cutPatch(first, again.x, again.y, patchSize, patchSize, site.map);
+    const match = await bench.geometry.matchPatch(second, carried, site.pixels[1][0], site.pixels[1][1], 70);
+    if (!match.found || match.score < minScore)
+      throw new CellError("VISION_UNKNOWN", "a chosen site has no sharp match in the second view");
+    return viewIndexes.map((i) => {
+      const frame = asPair(frames)[i];
+      const at = i === 0 ? again : match;
+      return {
+        view: bench.file.microscopes[i].name,
+        x: at.x,
+        y: at.y,
+        takenAtS: frame.hostTimestampS,
+        patch: asText(bench.geometry.cutPatch(frame, at.x, at.y, patchSize, patchSize)),
+      };
+    });
   } finally {
     for (const frame of frames) frame.release();
   }

@@ -35,6 +35,7 @@ const pick = z.strictObject({
     imageDirection,
     "planned direction of insertion as seen in this view (x right, y down), length 1",
   ),
+  takenAtS: key(z.number(), "monotonic time of the frame it was picked on", { unit: "s" }),
   patch,
 });
 
@@ -59,7 +60,6 @@ const snapshotFrame = z.strictObject({
   width: key(z.int().min(1).max(16384), "columns", { unit: "px" }),
   height: key(z.int().min(1).max(16384), "rows", { unit: "px" }),
   sha256: key(z.string().regex(/^[0-9a-f]{64}$/), "SHA-256 of the frame's grey levels"),
-  takenAtS: key(z.number(), "monotonic time of exposure on the machine that took it", { unit: "s" }),
 });
 
 export const procedureSchema = z.strictObject({

@@ -11,7 +11,6 @@ import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
 import { viewIndexes, type StageTargets, type ViewIndex, type Workbench } from "./workbench.js";
 
 const coarseM = { from: -7e-4, to: 7e-4, step: 1e-4 } as const;
-const fineStepM = 4e-5;
 
 interface Sample {
   readonly focusM: number;
@@ -164,42 +163,60 @@ function isPast(samples: readonly Sample[]): boolean {
   return least < 4 && samples.length - at > 3;
 }
 
+/** Defocus that a blur speaks of, m: from the depth of field (1.2 px of blur at its end) and the blur in focus. */
+export function defocusOf(sigmaPx: number, depthOfFieldM: number): number {
+  return (depthOfFieldM * Math.sqrt(Math.max(0, sigmaPx ** 2 - sharpestPx ** 2))) / 1.2;
+}
+
+/** Blur in focus, px; below `goodPx` nothing is to be gained by another round. */
+const sharpestPx = 0.8;
+const goodPx = 1.15;
+const maxRounds = 4;
+
 /**
- * Focuses both views on the needle's end around `near` (m, by view) by the blur of its edges, at three positions; notes
- * where the tip is sharp. Returns the blur reached, px.
+ * Focuses both views on the needle's end around `near` (m, by view) by the blur of its edges: three positions, as far
+ * apart as the blur says that the focus is off, and the vertex of the parabola through the squares. Notes where the tip
+ * is sharp. Returns the blur reached, px.
  */
 export async function refineFocus(
   bench: Workbench,
   near: readonly number[],
   context: Pick<SkillContext, "signal" | "stage">,
 ): Promise<number[]> {
+  const { signal } = context;
   let centre = [...near];
-  for (let round = 0; round < 2; round++) {
-    const seen: { focusM: number; sigmaPx: number }[][] = [[], []];
-    for (const k of [-1, 0, 1]) {
-      await bench.moveStages(targets(centre.map((value) => value + k * fineStepM)), context.signal, false);
-      const look = await bench.look(context.signal, 2);
+  await bench.moveStages(targets(centre), signal, false);
+  let sigmas = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
+  for (let round = 0; round < maxRounds && Math.max(...sigmas) > goodPx; round++) {
+    const steps = viewIndexes.map((i) =>
+      Math.min(
+        2e-4,
+        Math.max(3e-5, 0.8 * defocusOf(sigmas[i] ?? NaN, bench.file.microscopes[i].depthOfFieldM)),
+      ),
+    );
+    const seen = viewIndexes.map((i) => [{ focusM: centre[i] ?? NaN, sigmaPx: sigmas[i] ?? NaN }]);
+    for (const k of [-1, 1]) {
+      const at = viewIndexes.map((i) => (centre[i] ?? NaN) + k * (steps[i] ?? NaN));
+      await bench.moveStages(targets(at), signal, false);
+      const look = await bench.look(signal, 2);
       viewIndexes.forEach((i) =>
         seen[i]?.push({ focusM: bench.focusPosition(i), sigmaPx: look.needles[i].edgeSigmaPx }),
       );
     }
-    const next = viewIndexes.map((i) => {
+    centre = viewIndexes.map((i) => {
       const samples = seen[i] ?? [];
-      const least = leastBlur(samples);
       const sharpest = samples.reduce((a, b) => (b.sigmaPx < a.sigmaPx ? b : a)).focusM;
-      const wanted = least ?? sharpest;
-      return Math.min(Math.max(wanted, (centre[i] ?? 0) - 1.5e-4), (centre[i] ?? 0) + 1.5e-4);
+      const wanted = leastBlur(samples) ?? sharpest;
+      const reach = 1.5 * (steps[i] ?? 0);
+      return Math.min(Math.max(wanted, (centre[i] ?? 0) - reach), (centre[i] ?? 0) + reach);
     });
-    const moved = Math.max(...next.map((value, i) => Math.abs(value - (centre[i] ?? 0))));
-    centre = next;
-    if (moved < fineStepM) break;
+    await bench.moveStages(targets(centre), signal, false);
+    sigmas = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
   }
-  await bench.moveStages(targets(centre), context.signal, false);
-  const look = await bench.look(context.signal, 2);
+  const tip = bench.tip();
   viewIndexes.forEach((i) => {
-    bench.session.sharpAt[i] = { focusM: bench.focusPosition(i), tip: look.tipM };
+    bench.session.sharpAt[i] = { focusM: bench.focusPosition(i), tip };
   });
-  const sigmas = look.needles.map((needle) => needle.edgeSigmaPx);
   await context.stage("focus", { edgeSigmaPx: sigmas, focusM: centre });
   return sigmas;
 }

@@ -3,6 +3,7 @@
  * end-expiration, dwell, withdraw, and see that the electrode stayed. skill-agent.md 14.
  */
 import { asCellError, CellError } from "../../base/errors.js";
+import type { DeviceReading } from "../../base/frame-tree.js";
 import { angleBetween, dot, norm, scale, subtract, type Vec3 } from "../../base/transform.js";
 import {
   directionFromImages,
@@ -50,24 +51,14 @@ export class Insert implements SkillProgram {
     const home = bench.reading();
 
     if (session.loaded === undefined) {
-      const picked = await this.fetchElectrode(bench, state, context);
-      if (picked !== undefined) {
+      const failure = await this.fetchElectrode(bench, state, context);
+      await context.stage("back to the site", { target: state.target.id, loop: session.loaded ?? null });
+      await this.returnHome(bench, home, context);
+      if (failure !== undefined) {
         state.failedAttempts++;
         session.alignment = undefined;
-        return { status: "failed", code: "SKILL_FAILED", detail: picked };
+        return { status: "failed", code: "SKILL_FAILED", detail: failure };
       }
-      // Back the way it came: up, the needle to its place in the head, the head to its pose.
-      await context.stage("carry to the site", { target: state.target.id, loop: session.loaded ?? null });
-      await bench.moveHeadBy(scale(bench.up(), 1.2e-3), context.signal);
-      const { x, y, z } = bench.file.stageAxes;
-      // A little higher than before: the loop hangs beside the tip.
-      const lift = -(working.clearanceM - working.standoffM);
-      await bench.moveStages(
-        { y: home.stages.get(y) ?? 0, x: home.stages.get(x) ?? 0, z: (home.stages.get(z) ?? 0) + lift },
-        context.signal,
-      );
-      await bench.moveArm(home.arm, context.signal);
-      await bench.moveStages(bench.focusFor(bench.tip()), context.signal, false);
     }
 
     const { siteM } = state;
@@ -117,20 +108,21 @@ export class Insert implements SkillProgram {
     return this.stroke(bench, state, fine, barb, context);
   }
 
-  /** Undefined when an electrode is on the hook, else why not. */
+  /** Undefined when an electrode is on the hook, else why not; the needle then stands clear of the cartridge. */
   private async fetchElectrode(
     bench: Workbench,
     state: TargetState,
     context: SkillContext,
   ): Promise<string | undefined> {
     const { session } = bench;
+    const axis = seenAxis(bench, await bench.look(context.signal));
     const first = state.target.electrode - 1;
     const order = [...session.loops].sort((a, b) => Math.abs(a - first) - Math.abs(b - first));
     const reasons: string[] = [];
     for (const k of order.slice(0, maxLoops)) {
       let why: string;
       try {
-        const pickup = await pickUp(bench, k, state.siteM ?? [0, 0, 0], context);
+        const pickup = await pickUp(bench, k, state.siteM ?? [0, 0, 0], axis, context);
         session.loops.delete(k);
         if (pickup.engaged) {
           session.loaded = k;
@@ -141,27 +133,28 @@ export class Insert implements SkillProgram {
         const known = asCellError(error);
         if (context.signal.aborted || !["VISION_UNKNOWN", "SKILL_NOT_CONVERGED"].includes(known.code))
           throw known;
-        session.loops.delete(k);
         why = known.detail;
       }
       reasons.push(why);
+      await bench.keepFrames("pickup-failed");
       await context.stage("pickup failed", { loop: k, why });
-      await this.backOff(bench, context);
+      // Away from the ring against the barb's direction, so that nothing is dragged along.
+      await bench.moveTipBy(scale(barbDirection(bench, axis), -3e-4), context.signal, false);
     }
     return reasons.length > 0 ? reasons.join("; ") : "no electrode is left in the cartridge";
   }
 
-  /** Away from the ring against the barb's direction, so that nothing is dragged along. */
-  private async backOff(bench: Workbench, context: SkillContext): Promise<void> {
-    const axis =
-      bench.session.registration === undefined
-        ? undefined
-        : seenAxis(bench, await bench.look(context.signal));
-    if (axis !== undefined) await bench.moveTipBy(scale(barbDirection(bench, axis), -3e-4), context.signal);
-    await bench.moveHeadBy(scale(bench.up(), 1e-3), context.signal);
+  /** Back the way it came: up, the needle to its place in the head (a little higher), the head to its pose. */
+  private async returnHome(bench: Workbench, home: DeviceReading, context: SkillContext): Promise<void> {
     const { x, y, z } = bench.file.stageAxes;
-    const at = (axisNumber: number): number => bench.devices.stages.position(axisNumber);
-    await bench.moveStages({ x: at(x), y: at(y) - 5e-4, z: at(z) }, context.signal, false);
+    const lift = -(working.clearanceM - working.standoffM);
+    await bench.moveHeadBy(scale(bench.up(), 1.2e-3), context.signal);
+    await bench.moveStages(
+      { y: home.stages.get(y) ?? 0, x: home.stages.get(x) ?? 0, z: (home.stages.get(z) ?? 0) + lift },
+      context.signal,
+    );
+    await bench.moveArm(home.arm, context.signal);
+    await bench.moveStages(bench.focusFor(bench.tip()), context.signal, false);
   }
 
   private async stroke(

@@ -93,18 +93,19 @@ function tipFor(bench: Workbench, ring: Vec3, axis: Vec3, barb: Vec3, along: num
 }
 
 /**
- * Picks up loop `k`. The head must be clear of the tissue; afterwards the needle stands beside the cartridge with the
+ * Picks up loop `k` with the needle along `aligned` (robot coordinates). The head must be clear of the tissue; afterwards the needle stands beside the cartridge with the
  * loop on its hook, or without it when the lift test failed.
  */
 export async function pickUp(
   bench: Workbench,
   k: number,
   siteM: Vec3,
+  aligned: Vec3,
   context: Pick<SkillContext, "signal" | "stage">,
 ): Promise<Pickup> {
   const { signal } = context;
   const up = bench.up();
-  let axis = seenAxis(bench, await bench.look(signal));
+  let axis = aligned;
 
   // Clear of everything, then the cartridge's tilts turn the ring to the needle.
   await context.stage("pickup: raise", { loop: k });
@@ -186,6 +187,7 @@ export async function pickUp(
         scale(barb, dot(error, barb) + distances.hover - distances.engaged),
         signal,
         false,
+        false,
       );
       break;
     }
@@ -199,9 +201,11 @@ export async function pickUp(
 
   // Lift test: the ring must rise with the needle.
   const before = await bench.look(signal, 2);
-  await bench.moveTipBy(scale(axis, -liftM), signal, true);
+  await bench.moveTipAlong(scale(axis, -liftM), 1.2e-5, signal);
+  await bench.moveStages(bench.focusFor(bench.tip()), signal, false);
   const after = await bench.look(signal, 2);
   bench.anchor(after);
+  await bench.keepFrames("lifted");
   const carried = await ringOnHook(bench, after, axis, barb);
   const risen = distance(bench.seenTip(after), bench.seenTip(before));
   await context.stage("pickup: lift test", {

@@ -10,6 +10,7 @@ import {
   add,
   compose,
   dot,
+  norm,
   rotate,
   scale,
   subtract,
@@ -174,9 +175,20 @@ export class Workbench {
   }
 
   /** Moves the tip with the stages by `delta` (robot coordinates, m); with `focus` the microscopes follow it. */
-  async moveTipBy(delta: Vec3, signal: AbortSignal, focus = true): Promise<void> {
+  async moveTipBy(delta: Vec3, signal: AbortSignal, focus = true, oneSided = true): Promise<void> {
     const goal = add(this.tip(), delta);
     await this.moveStages({ ...this.stagesFor(delta), ...(focus ? this.focusFor(goal) : {}) }, signal);
+  }
+
+  /**
+   * Moves the tip along a line in short steps: the axes are not interpolated, and each would otherwise finish its own part
+   * of the way at once.
+   */
+  async moveTipAlong(delta: Vec3, stepM: number, signal: AbortSignal): Promise<void> {
+    const start = this.tip();
+    const steps = Math.max(1, Math.ceil(norm(delta) / stepM));
+    for (let k = 1; k <= steps; k++)
+      await this.moveTipBy(subtract(add(start, scale(delta, k / steps)), this.tip()), signal, false, false);
   }
 
   async moveTipTo(goal: Vec3, signal: AbortSignal, focus = true): Promise<void> {

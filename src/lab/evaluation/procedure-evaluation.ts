@@ -62,7 +62,7 @@ export async function evaluateTargets(
   const results: TargetResult[] = [];
   for (const target of procedure.targets) {
     const mine = stages.filter(({ data }) => data.measurements["target"] === target.id);
-    const picked = await pickedPoint(truth, scene, procedure, target.picks[0]);
+    const picked = await pickedPoint(truth, scene, target.picks[0]);
     const lines = target.picks.map((pick): Pixel => pick.axis);
     const axis = directionFromLines(scene, [lines[0] ?? [0, 1], lines[1] ?? [0, 1]]);
     const rest = tissuePoint(scene, picked, [0, 0, 0]);
@@ -116,13 +116,11 @@ export async function evaluateTargets(
 async function pickedPoint(
   truth: TruthClient,
   scene: TruthScene,
-  procedure: Procedure,
-  pick: { readonly x: number; readonly y: number } | undefined,
+  pick: { readonly x: number; readonly y: number; readonly takenAtS: number } | undefined,
 ): Promise<Pixel> {
-  const takenAtS = procedure.snapshot.frames[0]?.takenAtS ?? NaN;
-  const sample = await truth.at(takenAtS);
+  const sample = pick === undefined ? null : await truth.at(pick.takenAtS);
   if (sample === null || pick === undefined)
-    throw new Error(`the truth of the snapshot (${takenAtS} s) is no longer kept`);
+    throw new Error(`the truth of the snapshot (${pick?.takenAtS ?? "none"} s) is no longer kept`);
   return tissueUnderPixel(scene, 0, sample, [pick.x, pick.y]);
 }
 

@@ -224,21 +224,47 @@ export class RobotCell implements Cell {
       throw new CellError("SKILL_FAILED", `no usable images: ${result.reason}`, {
         remedy: "see `surgiclaw status` and the recording, then plan again",
       });
-    const bench = this.bench(run.session);
     const createdAt = new Date().toISOString();
-    const procedure = await proposeTargets(bench, signal, {
-      count: request.targets,
-      id: `procedure-${createdAt.replaceAll(/[:.]/g, "-")}`,
-      cell: this.loaded.config.cell.id,
-      query,
-      createdAt,
-    });
+    const procedure = await this.audited("plan-picks", { targets: request.targets, query }, (keep) =>
+      proposeTargets(this.bench(run.session, keep), signal, {
+        count: request.targets,
+        id: `procedure-${createdAt.replaceAll(/[:.]/g, "-")}`,
+        cell: this.loaded.config.cell.id,
+        query,
+        createdAt,
+      }),
+    );
     await saveProcedure(request.file, procedure);
     return {
       file: request.file,
       targets: procedure.targets.length,
       detail: `${procedure.targets.length} targets written to ${request.file}`,
     };
+  }
+
+  /** Work that a person asked for beside a procedure, and that moves something: on disk before it moves, and when it ended. */
+  private async audited<T>(
+    name: string,
+    request: object,
+    work: (keep: (frame: FrameLease, label: string) => void) => Promise<T>,
+  ): Promise<T> {
+    const { clock } = this.context;
+    const { config, text } = this.loaded;
+    const { geometry } = cellAddon();
+    const recording = await Recording.create<FrameLease>({
+      root: config.record.folder,
+      name,
+      inputs: { "config.yaml": text },
+      encoder: { extension: "jpg", encode: (frame) => geometry.encodeJpeg(frame, 85, 1) },
+      clock,
+    });
+    try {
+      await recording.audit.append(`operator:${by}`, "cell.motion.start", { name, ...request });
+      return await work((frame, label) => void recording.frames.store(frame, label, 0));
+    } finally {
+      await recording.audit.append("cell", "cell.motion.end", { name }).catch(() => undefined);
+      await recording.close().catch(() => undefined);
+    }
   }
 
   async start(request: StartRequest): Promise<StartAnswer> {
@@ -326,7 +352,8 @@ export class RobotCell implements Cell {
     const session = new Session(targets, file.cartridge.loops);
     // What earlier runs of this daemon established about needle, focus and loops is still so.
     if (previous !== undefined) session.inherit(previous);
-    const bench = this.bench(session);
+    let cycleNow = 0;
+    const bench = this.bench(session, (frame, label) => void recording.frames.store(frame, label, cycleNow));
     const recording = await Recording.create<FrameLease>({
       root: config.record.folder,
       name,
@@ -365,6 +392,7 @@ export class RobotCell implements Cell {
       latch: this.latch,
       observe: async (cycle, signal) => {
         progress.advance();
+        cycleNow = cycle;
         const capture = await observer.observe(cycle, signal);
         lastUsable = capture.observation.visual.usable === true;
         return capture;
@@ -424,7 +452,7 @@ export class RobotCell implements Cell {
     };
   }
 
-  private bench(session: Session): Workbench {
+  private bench(session: Session, keep: (frame: FrameLease, label: string) => void): Workbench {
     const { devices, file, calibration } = this.need();
     return new Workbench(
       {
@@ -434,6 +462,7 @@ export class RobotCell implements Cell {
         devices,
         geometry: cellAddon().geometry,
         clock: this.context.clock,
+        keep,
         tellGuardian: (inTissue) => devices.guardian.setNeedle(inTissue, devices.needle.microsteps(0)),
         assertMayMove: () => {
           devices.guardian.assertAlive();
