@@ -29,7 +29,6 @@ const procedure: Procedure = procedureSchema.parse({
       width: 2048,
       height: 2048,
       sha256: "ab".repeat(32),
-      takenAtS: 12.5,
     })),
   },
   targets: [1, 2].map((electrode) => ({
