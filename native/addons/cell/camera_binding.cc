@@ -183,21 +183,22 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
     const double afterNs = std::max(0.0, std::round(afterS * 1e9) + kRoundingNs);
     const uint64_t deadlineNs = realtime::monotonicNs() + static_cast<uint64_t>(timeoutS * 1e9);
     environment_.expect();
-    core_->waiter->await(static_cast<uint64_t>(afterNs), deadlineNs,
-                         [&environment = environment_, deferred, name = core_->camera->name()](
-                             std::shared_ptr<grabber::FrameLease> lease, std::exception_ptr error) {
-                           environment.deliver([&environment, deferred, name, lease, error](Napi::Env env) {
-                             environment.delivered();
-                             try {
-                               if (error) std::rethrow_exception(error);
-                               deferred->Resolve(wrapFrame(env, name, std::move(*lease)));
-                             } catch (const Napi::Error& refused) {
-                               deferred->Reject(refused.Value());
-                             } catch (...) {
-                               deferred->Reject(toJsError(env, std::current_exception()).Value());
-                             }
-                           });
-                         });
+    core_->waiter->await(
+        static_cast<uint64_t>(afterNs), deadlineNs,
+        [&environment = environment_, deferred, name = core_->camera->name()](
+            const std::shared_ptr<grabber::FrameLease>& lease, const std::exception_ptr& error) {
+          environment.deliver([&environment, deferred, name, lease, error](Napi::Env env) {
+            environment.delivered();
+            try {
+              if (error) std::rethrow_exception(error);
+              deferred->Resolve(wrapFrame(env, name, std::move(*lease)));
+            } catch (const Napi::Error& refused) {
+              deferred->Reject(refused.Value());
+            } catch (...) {
+              deferred->Reject(toJsError(env, std::current_exception()).Value());
+            }
+          });
+        });
     return promise;
   }
 

@@ -140,7 +140,7 @@ AffineFit fitAffineCamera(const std::vector<Eigen::Vector3d>& points,
   X.colwise() -= meanX;
   Y.colwise() -= meanY;
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(X.transpose(), Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const Eigen::VectorXd s = svd.singularValues();
+  const auto& s = svd.singularValues();
   fit.conditioning = s(0) > 0 ? s(2) / s(0) : 0;
   if (!(fit.conditioning >= minConditioning)) {
     fit.reason = "points lie in one plane";

@@ -67,11 +67,12 @@ class Process : public ::testing::Test {
     child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      ::dup2(beats[0], 10);
-      ::dup2(status[1], 11);
-      ::dup2(needleSlave, 12);
-      ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "10", "--status-fd", "11", "--silence-ms",
-              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), "--needle-fd", "12",
+      // Far above any number a pipe may have got here, however many descriptors were inherited.
+      ::dup2(beats[0], 110);
+      ::dup2(status[1], 111);
+      ::dup2(needleSlave, 112);
+      ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "110", "--status-fd", "111", "--silence-ms",
+              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), "--needle-fd", "112",
               nullptr);
       ::_exit(127);
     }

@@ -43,7 +43,7 @@ class View {
   [[nodiscard]] double metresPerPixel() const { return metresPerPixel_; }
   [[nodiscard]] const Vec3& focalPoint() const { return focalPoint_; }
 
-  static constexpr double kCentre = kSensorSize / 2;
+  static constexpr double kCentre = kSensorSize / 2.0;
 
  private:
   std::array<Vec3, 3> rows_;
