@@ -21,7 +21,8 @@ import {
 } from "./align-needle.js";
 import { barbDirection } from "./hook-check.js";
 import { published, working } from "./limits.js";
-import { pickUp, ringOnHook } from "./pickup.js";
+import { pickUp } from "./pickup.js";
+import { ringOnHook } from "./ring-on-hook.js";
 import { seenAxis } from "./pose-correction.js";
 import type { TargetState } from "./session.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";

@@ -6,7 +6,6 @@ import { CellError } from "../../base/errors.js";
 import {
   add,
   apply,
-  cross,
   distance,
   dot,
   norm,
@@ -14,7 +13,6 @@ import {
   scale,
   subtract,
   transpose,
-  unit,
   type Vec3,
 } from "../../base/transform.js";
 import type { RingEstimate, RingModel } from "../../cell/native.js";
@@ -23,6 +21,7 @@ import { refineFocus } from "./adjust-focus.js";
 import { barbDirection } from "./hook-check.js";
 import { working } from "./limits.js";
 import { seenAxis } from "./pose-correction.js";
+import { ringOnHook } from "./ring-on-hook.js";
 import type { SkillContext } from "./skill.js";
 import { asPair, viewIndexes, type Look, type Workbench } from "./workbench.js";
 
@@ -246,25 +245,4 @@ async function locateRing(
         `the loop is not seen in ${bench.file.microscopes[i as 0 | 1].name}: ${ring.reason}`,
       );
   return triangulate(bench.views(), asPair(rings.map((ring): Pixel => [ring.x, ring.y]))).point;
-}
-
-/** Whether a ring hangs on the barb: looked for exactly there, in both views. */
-export async function ringOnHook(
-  bench: Workbench,
-  look: Look,
-  axis: Vec3,
-  barb: Vec3,
-): Promise<{ readonly seen: boolean; readonly scores: readonly [number, number] }> {
-  const { hookHeightM, hookReachM, tipDiameterM } = bench.file.needle;
-  const middle = add(scale(axis, -hookHeightM), scale(barb, (tipDiameterM / 2 + hookReachM) / 2));
-  const across = unit(cross(axis, barb));
-  const near = asPair(
-    viewIndexes.map((i): Pixel => {
-      const [u, v] = projectVector(bench.views()[i], middle);
-      return [look.tips[i][0] + u, look.tips[i][1] + v];
-    }),
-  );
-  const rings = await findRings(bench, near, 16, across, axis);
-  const scores = asPair(rings.map((ring) => (ring.found ? ring.confidence : 0)));
-  return { seen: rings.some((ring) => ring.found) && scores[0] + scores[1] > 0.6, scores };
 }

@@ -177,7 +177,8 @@ export class Workbench {
   /** Moves the tip with the stages by `delta` (robot coordinates, m); with `focus` the microscopes follow it. */
   async moveTipBy(delta: Vec3, signal: AbortSignal, focus = true, oneSided = true): Promise<void> {
     const goal = add(this.tip(), delta);
-    await this.moveStages({ ...this.stagesFor(delta), ...(focus ? this.focusFor(goal) : {}) }, signal);
+    const targets = { ...this.stagesFor(delta), ...(focus ? this.focusFor(goal) : {}) };
+    await this.moveStages(targets, signal, oneSided);
   }
 
   /**

@@ -16,7 +16,7 @@ import { Observer } from "../../agent/loop/observer.js";
 import { defaultLoopOptions, type LoopOptions, type LoopPorts } from "../../agent/loop/ports.js";
 import { defaultPerceptionLimits } from "../../agent/perception/limits.js";
 import { loadProcedure, saveProcedure } from "../../agent/procedure/procedure-file.js";
-import { proposeTargets } from "../../agent/procedure/planner.js";
+import { proposeTargets } from "../../agent/skills/planner.js";
 import type { ProcedureTarget } from "../../agent/procedure/schema.js";
 import type { Reasoner } from "../../agent/reasoners/reasoner.js";
 import { RulesReasoner } from "../../agent/reasoners/rules.js";

@@ -14,8 +14,8 @@ import {
   type ViewModel,
   type ViewPair,
 } from "../perception/view-model.js";
-import { asPair, viewIndexes, type Workbench } from "../skills/workbench.js";
-import type { Procedure, ProcedureTarget } from "./schema.js";
+import { asPair, viewIndexes, type Workbench } from "./workbench.js";
+import type { Procedure, ProcedureTarget } from "../procedure/schema.js";
 
 export interface PlanOptions {
   readonly count: number;
