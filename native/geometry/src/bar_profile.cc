@@ -19,49 +19,48 @@ constexpr double kMaxSigma = 45;
 constexpr double kUsualWidth = 33;
 constexpr double kUsualWidthWeight = 4.0 / (8.0 * 8.0);
 
-// Sum of squared residuals; with `normal` the normal equations too. Parameters: edgeL, edgeR, ln σ, core,
-// left, right.
-template <bool kDerivatives>
+// Sum of squared residuals and the normal equations. Parameters: edgeL, edgeR, ln σ, core, left, right.
 double evaluate(const std::vector<float>& profile, double half, double step, const Vector6& p,
-                Matrix6* normal, Vector6* gradient) {
+                Matrix6& normal, Vector6& gradient) {
   const NormalTable& table = normalTable();
-  const double sigma = std::exp(p(2));
-  const double inverse = 1 / sigma;
-  const double stepL = p(4) - p(3);
-  const double stepR = p(5) - p(3);
+  const double inverse = std::exp(-p(2));
+  const double core = p(3);
+  const double stepL = p(4) - core;
+  const double stepR = p(5) - core;
+  const double scaledL = stepL * inverse;
+  const double scaledR = stepR * inverse;
   double sum = 0;
   double N[6][6] = {};
   double g[6] = {};
-  for (size_t i = 0; i < profile.size(); ++i) {
-    const double t = -half + step * static_cast<double>(i);
-    const double zl = (p(0) - t) * inverse;
-    const double zr = (t - p(1)) * inverse;
-    const double cl = table.cdf(zl);
-    const double cr = table.cdf(zr);
-    const double residual = p(3) + stepL * cl + stepR * cr - static_cast<double>(profile[i]);
+  double zl = (p(0) + half) * inverse;
+  double zr = (-half - p(1)) * inverse;
+  const double dz = step * inverse;
+  for (size_t i = 0; i < profile.size(); ++i, zl -= dz, zr += dz) {
+    const NormalTable::Value l = table.at(zl);
+    const NormalTable::Value r = table.at(zr);
+    const double residual = core + stepL * l.cdf + stepR * r.cdf - static_cast<double>(profile[i]);
     sum += residual * residual;
-    if constexpr (kDerivatives) {
-      const double dl = stepL * table.pdf(zl);
-      const double dr = stepR * table.pdf(zr);
-      const double J[6] = {dl * inverse, -dr * inverse, -(dl * zl + dr * zr), 1 - cl - cr, cl, cr};
-      for (int a = 0; a < 6; ++a) {
-        g[a] += J[a] * residual;
-        for (int b = a; b < 6; ++b) N[a][b] += J[a] * J[b];
-      }
+    const double J[6] = {scaledL * l.pdf,
+                         -scaledR * r.pdf,
+                         -(stepL * l.pdf * zl + stepR * r.pdf * zr),
+                         1 - l.cdf - r.cdf,
+                         l.cdf,
+                         r.cdf};
+    for (int a = 0; a < 6; ++a) {
+      g[a] += J[a] * residual;
+      for (int b = a; b < 6; ++b) N[a][b] += J[a] * J[b];
     }
   }
   const double wider = p(1) - p(0) - kUsualWidth;
   sum += kUsualWidthWeight * wider * wider;
-  if constexpr (kDerivatives) {
-    g[0] -= kUsualWidthWeight * wider;
-    g[1] += kUsualWidthWeight * wider;
-    N[0][0] += kUsualWidthWeight;
-    N[1][1] += kUsualWidthWeight;
-    N[0][1] -= kUsualWidthWeight;
-    for (int a = 0; a < 6; ++a) {
-      (*gradient)(a) = g[a];
-      for (int b = a; b < 6; ++b) (*normal)(a, b) = (*normal)(b, a) = N[a][b];
-    }
+  g[0] -= kUsualWidthWeight * wider;
+  g[1] += kUsualWidthWeight * wider;
+  N[0][0] += kUsualWidthWeight;
+  N[1][1] += kUsualWidthWeight;
+  N[0][1] -= kUsualWidthWeight;
+  for (int a = 0; a < 6; ++a) {
+    gradient(a) = g[a];
+    for (int b = a; b < 6; ++b) normal(a, b) = normal(b, a) = N[a][b];
   }
   return sum;
 }
@@ -112,8 +111,10 @@ void fitProfile(const std::vector<float>& profile, double half, double step, dou
   Vector6 p = pack(fit);
   Matrix6 N;
   Vector6 g;
-  double sum = evaluate<true>(profile, half, step, p, &N, &g);
+  double sum = evaluate(profile, half, step, p, N, g);
   double damping = 1e-3;
+  Matrix6 nextN;
+  Vector6 nextG;
   for (int iteration = 0; iteration < 12; ++iteration) {
     Matrix6 damped = N;
     damped.diagonal() += damping * N.diagonal() + Vector6::Constant(1e-9);
@@ -124,16 +125,18 @@ void fitProfile(const std::vector<float>& profile, double half, double step, dou
     change(2) = std::clamp(change(2), -0.7, 0.7);
     Vector6 next = p + change;
     next(2) = std::clamp(next(2), std::log(kMinSigma), std::log(kMaxSigma));
-    const double nextSum = evaluate<false>(profile, half, step, next, nullptr, nullptr);
+    const double nextSum = evaluate(profile, half, step, next, nextN, nextG);
     if (nextSum < sum) {
-      const bool done = sum - nextSum < 1e-4 * sum;
+      const bool done = sum - nextSum < 1e-3 * sum;
       p = next;
+      N = nextN;
+      g = nextG;
+      sum = nextSum;
       damping *= 0.2;
-      sum = evaluate<true>(profile, half, step, p, &N, &g);
       if (done) break;
     } else {
       damping *= 8;
-      if (damping > 1e4) break;
+      if (damping > 1e3) break;
     }
   }
   fit.edgeL = p(0);

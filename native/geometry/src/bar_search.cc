@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "sampling.h"
+#include "vector_targets.h"
 
 namespace surgiclaw::geometry {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kDegree = kPi / 180;
-constexpr int kSpread = 3;  // A gradient votes for this many degrees to either side of its own direction.
+constexpr int kSpread = 2;  // A gradient votes for this many degrees to either side of its own direction.
 constexpr double kBinsPerPx = 2.0;  // Radius bins per reduced pixel.
 
 // Arc tangent of y/x for |y| ≤ x, error below 0.1°: the bins are 1° wide.
@@ -53,6 +54,51 @@ struct Peak {
   float score = 0;
 };
 
+// Sobel slopes in grey levels per reduced pixel.
+struct Slopes {
+  std::vector<float> x;
+  std::vector<float> y;
+  std::vector<float> square;
+};
+
+SURGICLAW_VECTOR_TARGETS
+void slopesOfRow(const uint16_t* above, const uint16_t* here, const uint16_t* below, int width, float toGrey,
+                 float* gx, float* gy, float* square) {
+  for (int x = 1; x + 1 < width; ++x) {
+    const int right = above[x + 1] + 2 * here[x + 1] + below[x + 1];
+    const int left = above[x - 1] + 2 * here[x - 1] + below[x - 1];
+    const int down = below[x - 1] + 2 * below[x] + below[x + 1];
+    const int up = above[x - 1] + 2 * above[x] + above[x + 1];
+    gx[x] = static_cast<float>(right - left) * toGrey;
+    gy[x] = static_cast<float>(down - up) * toGrey;
+    square[x] = gx[x] * gx[x] + gy[x] * gy[x];
+  }
+}
+
+void measureSlopes(const Reduced& image, Slopes& slopes) {
+  const size_t cells = static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
+  slopes.x.assign(cells, 0.0f);
+  slopes.y.assign(cells, 0.0f);
+  slopes.square.assign(cells, 0.0f);
+  const auto toGrey = static_cast<float>(1.0 / (8.0 * image.scale));
+  for (int y = 1; y + 1 < image.height; ++y) {
+    const size_t row = static_cast<size_t>(y) * static_cast<size_t>(image.width);
+    slopesOfRow(image.row(y - 1), image.row(y), image.row(y + 1), image.width, toGrey, slopes.x.data() + row,
+                slopes.y.data() + row, slopes.square.data() + row);
+  }
+}
+
+// The value below which a share of the field lies, from every seventh value.
+float shareOf(const std::vector<float>& field, double share) {
+  thread_local std::vector<float> some;
+  some.clear();
+  for (size_t i = 0; i < field.size(); i += 7) some.push_back(field[i]);
+  if (some.empty()) return 0;
+  const auto at = some.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(some.size() - 1));
+  std::nth_element(some.begin(), at, some.end());
+  return *at;
+}
+
 void castVotes(const Reduced& image, const BarSearchOptions& options, Votes& votes) {
   const int halfAngles = static_cast<int>(std::ceil(options.angleRangeRad / kDegree));
   votes.angles = 2 * halfAngles + 1;
@@ -71,31 +117,28 @@ void castVotes(const Reduced& image, const BarSearchOptions& options, Votes& vot
     votes.sines[static_cast<size_t>(a)] = static_cast<float>(kBinsPerPx * std::sin(votes.angle(a)));
   }
 
-  // Sobel: 8 × the slope per reduced pixel, in units of 1/scale grey levels.
-  const auto toGrey = static_cast<float>(1.0 / (8.0 * image.scale));
-  // Over a bar of at least the wanted contrast, blurred until it is barely a bar, the slope is above this.
-  const float threshold = static_cast<float>(options.minContrast) / 10.0f;
+  thread_local Slopes slopes;
+  measureSlopes(image, slopes);
+  // Over a bar of at least the wanted contrast, blurred until it is barely a bar, the slope is above the
+  // first bound; in a busy picture the steepest third votes.
+  const float weakest = static_cast<float>(options.minContrast) / 10.0f;
+  const float threshold = std::max(weakest * weakest, shareOf(slopes.square, 0.67));
   constexpr float kCap = 40.0f;  // One glint must not outvote a bar.
+  constexpr auto kPerDegree = static_cast<float>(1 / kDegree);
   const float halfBins = 0.5f * static_cast<float>(votes.radii) + 0.5f;
   const auto limit = static_cast<float>(halfAngles + kSpread);
+  const auto middle = static_cast<float>(options.centreAngleRad / kDegree);
   for (int y = 1; y + 1 < image.height; ++y) {
-    const uint16_t* above = image.row(y - 1);
-    const uint16_t* here = image.row(y);
-    const uint16_t* below = image.row(y + 1);
     const auto py = static_cast<float>(y - votes.centreY);
+    const size_t row = static_cast<size_t>(y) * static_cast<size_t>(image.width);
     for (int x = 1; x + 1 < image.width; ++x) {
-      const int gxi =
-          (above[x + 1] + 2 * here[x + 1] + below[x + 1]) - (above[x - 1] + 2 * here[x - 1] + below[x - 1]);
-      const int gyi =
-          (below[x - 1] + 2 * below[x] + below[x + 1]) - (above[x - 1] + 2 * above[x] + above[x + 1]);
-      const float gx = static_cast<float>(gxi) * toGrey;
-      const float gy = static_cast<float>(gyi) * toGrey;
-      const float square = gx * gx + gy * gy;
-      if (square < threshold * threshold) continue;
+      const float square = slopes.square[row + static_cast<size_t>(x)];
+      if (square < threshold) continue;
       // The right edge's normal: φ = atan2(−gy, gx). Turned by π it is a left edge of the opposite direction.
-      const float degrees = fastAtan2(-gy, gx) * static_cast<float>(1 / kDegree);
-      const auto middle = static_cast<float>(options.centreAngleRad / kDegree);
-      float offset = degrees - middle;
+      float offset =
+          fastAtan2(-slopes.y[row + static_cast<size_t>(x)], slopes.x[row + static_cast<size_t>(x)]) *
+              kPerDegree -
+          middle;
       if (offset > 180) offset -= 360;
       if (offset < -180) offset += 360;
       bool right = true;
@@ -108,7 +151,7 @@ void castVotes(const Reduced& image, const BarSearchOptions& options, Votes& vot
       }
       if (std::abs(offset) > limit) continue;
       const float size = std::min(std::sqrt(square), kCap);
-      const int nearest = static_cast<int>(std::lround(offset)) + halfAngles;
+      const int nearest = static_cast<int>(offset + static_cast<float>(halfAngles) + 1000.5f) - 1000;
       const int from = std::max(0, nearest - kSpread);
       const int to = std::min(votes.angles - 1, nearest + kSpread);
       const auto px = static_cast<float>(x - votes.centreX);
@@ -140,12 +183,15 @@ void findPeaks(const Votes& votes, const BarSearchOptions& options, int factor, 
   all.clear();
   const int minBins = std::max(2, static_cast<int>(options.minWidthPx / factor * kBinsPerPx) - 1);
   const int maxBins = static_cast<int>(std::ceil(options.maxWidthPx / factor * kBinsPerPx));
-  float strongest = 0;
+  // No pair can beat the weaker of the two strongest edges; most of the table is far below.
+  const float bound = std::min(*std::max_element(votes.left.begin(), votes.left.end()),
+                               *std::max_element(votes.right.begin(), votes.right.end()));
+  float strongest = 0.25f * bound;
   for (int a = 0; a < votes.angles; ++a) {
     const float* left = votes.left.data() + static_cast<ptrdiff_t>(a) * votes.radii;
     const float* right = votes.right.data() + static_cast<ptrdiff_t>(a) * votes.radii;
     for (int l = 1; l + 1 < votes.radii; ++l) {
-      if (left[l] < 0.2f * strongest || left[l] < left[l - 1] || left[l] < left[l + 1]) continue;
+      if (left[l] < 0.3f * strongest || left[l] < left[l - 1] || left[l] < left[l + 1]) continue;
       Peak best;
       const int last = std::min(votes.radii - 2, l + maxBins);
       for (int r = l + minBins; r <= last; ++r) {
@@ -157,14 +203,14 @@ void findPeaks(const Votes& votes, const BarSearchOptions& options, int factor, 
           best.width = (r - l) / kBinsPerPx;
         }
       }
-      if (best.score > 0.2f * strongest) all.push_back(best);
+      if (best.score > 0.3f * strongest) all.push_back(best);
       strongest = std::max(strongest, best.score);
     }
   }
   std::sort(all.begin(), all.end(), [](const Peak& p, const Peak& q) { return p.score > q.score; });
   peaks.clear();
   for (const Peak& peak : all) {
-    if (static_cast<int>(peaks.size()) >= options.maxCandidates || peak.score < 0.2f * strongest) break;
+    if (static_cast<int>(peaks.size()) >= options.maxCandidates || peak.score < 0.3f * strongest) break;
     const bool known = std::any_of(peaks.begin(), peaks.end(), [&](const Peak& other) {
       return std::abs(other.angle - peak.angle) <= 5 &&
              std::abs(other.radius - peak.radius) < 0.5 * other.width + 2;
@@ -182,7 +228,7 @@ struct Slice {
 
 // Walks along the line through (x, y) and looks for the bar within ±range across it. Quarter px.
 void walk(const Reduced& image, double x, double y, double dx, double dy, double width, double range,
-          std::vector<Slice>& slices) {
+          double stride, std::vector<Slice>& slices) {
   // Clip the line to the image.
   double from = -1e9;
   double to = 1e9;
@@ -211,7 +257,7 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
   const int shift = std::max(1, static_cast<int>(std::floor(range)));
   const auto toGrey = static_cast<float>(1 / image.scale);
   std::array<float, kMax + 1> sums{};
-  for (double s = from; s <= to; s += 1.0) {
+  for (double s = from; s <= to; s += stride) {
     const double cx = x + s * dx;
     const double cy = y + s * dy;
     sums[0] = 0;
@@ -318,7 +364,8 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
   double dy = std::cos(angle);
   double range = 5;
   for (int pass = 0; pass < 3; ++pass) {
-    walk(image, x, y, dx, dy, width, range, slices);
+    // Every third row does for the line; the ends need them all.
+    walk(image, x, y, dx, dy, width, range, pass < 2 ? 3 : 1, slices);
     if (slices.size() < 12) return false;
     if (pass == 2) break;
     values.clear();

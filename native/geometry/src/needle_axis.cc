@@ -10,12 +10,13 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr double kSegment = 16;        // Length of the stretch that one profile averages, px.
-constexpr double kReach = 720;         // How far above the tip the axis is measured.
-constexpr double kNear = 300;          // Where width and blur are measured.
-constexpr double kRowStep = 2;         // Rows of a stretch, px apart.
-constexpr double kBarbZone = 50;       // Above the tip: barb, ring, rounded end.
-constexpr double kTaperTop = 165;      // Above the tip the width grows up to here.
+constexpr double kSegment = 16;                // Length of the stretch that one profile averages, px.
+constexpr double kReach = 720;                 // How far above the tip the axis is measured.
+constexpr double kNear = 300;                  // Where width and blur are measured.
+constexpr int kRows = 8;                       // Rows read of a stretch.
+constexpr double kRowStep = kSegment / kRows;  // Rows of a stretch, px apart.
+constexpr double kBarbZone = 50;               // Above the tip: barb, ring, rounded end.
+constexpr double kTaperTop = 165;              // Above the tip the width grows up to here.
 constexpr double kReadBlur = 1.0 / 6;  // Variance that bilinear reading adds, px² (mean of f(1 − f)).
 constexpr double kFlank = 36;          // Background beside the bar, px.
 
@@ -32,11 +33,12 @@ struct Sample {
 };
 
 // Weighted polynomial of degree < kTerms in s with Tukey's weights; returns coefficients, fills their
-// covariance.
+// covariance. `usual` are standard deviations about 0 that the terms, in powers of s/kNear, usually have (0:
+// any).
 template <int kTerms>
 bool robustPolynomial(const std::vector<Sample>& samples, double floorVariance,
-                      Eigen::Matrix<double, kTerms, 1>& c, Eigen::Matrix<double, kTerms, kTerms>& covariance,
-                      double& scatter, double& support) {
+                      const Eigen::Matrix<double, kTerms, 1>& usual, Eigen::Matrix<double, kTerms, 1>& c,
+                      Eigen::Matrix<double, kTerms, kTerms>& covariance, double& scatter, double& support) {
   using Vector = Eigen::Matrix<double, kTerms, 1>;
   using Matrix = Eigen::Matrix<double, kTerms, kTerms>;
   if (static_cast<int>(samples.size()) < kTerms + 2) return false;
@@ -59,7 +61,7 @@ bool robustPolynomial(const std::vector<Sample>& samples, double floorVariance,
       N += w * b * b.transpose();
       g += w * samples[i].value * b;
     }
-    N.diagonal() += Vector::Constant(1e-12);
+    for (int k = 0; k < kTerms; ++k) N(k, k) += usual(k) > 0 ? 1 / (usual(k) * usual(k)) : 1e-12;
     c = N.ldlt().solve(g);
     if (!c.allFinite()) return false;
     // Spread of the normalised residuals from their median size, which outliers cannot move.
@@ -124,23 +126,27 @@ void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfi
                   double half, double length, double minContrast, std::vector<BarProfile>& fits) {
   thread_local std::vector<float> profile;
   fits.clear();
-  for (double s = 0.5 * kSegment; s + 0.5 * kSegment < length; s += kSegment) {
+  double from = 0;
+  while (true) {
+    // Far from the tip only the axis is wanted: longer stretches will do.
+    const double stretch = from < kNear + kSegment ? kSegment : 2 * kSegment;
     // Leaving the image is the end: beyond it the border repeats.
-    const double cx = frame.x(s + 0.5 * kSegment, 0);
-    const double cy = frame.y(s + 0.5 * kSegment, 0);
-    if (cx < 1 || cy < 1 || cx > image.width - 2 || cy > image.height - 2) break;
+    const double cx = frame.x(from + stretch, 0);
+    const double cy = frame.y(from + stretch, 0);
+    if (from + stretch > length || cx < 1 || cy < 1 || cx > image.width - 2 || cy > image.height - 2) break;
     BarProfile fit;
-    fit.s = s;
+    fit.s = from + 0.5 * stretch;
     fits.push_back(fit);
+    from += stretch;
   }
   const int count = static_cast<int>(fits.size());
   const int first = std::clamp(static_cast<int>(middle / kSegment), 0, std::max(0, count - 1));
-  const int rows = static_cast<int>(kSegment / kRowStep);
   for (const int step : {1, -1}) {
     BarProfile previous = start;
     for (int i = step > 0 ? first : first - 1; i >= 0 && i < count; i += step) {
       const double s = fits[static_cast<size_t>(i)].s;
-      readProfile(image, frame, s, kRowStep, rows, half, 1.0, profile);
+      const double rowStep = s < kNear + kSegment ? kRowStep : 2 * kRowStep;
+      readProfile(image, frame, s, rowStep, kRows, half, 1.0, profile);
       BarProfile fit = previous;
       fitProfile(profile, half, 1.0, 4.0, fit);
       fit.ok = fit.ok && fit.depth() > 0.5 * minContrast && std::min(fit.left, fit.right) > fit.core &&
@@ -196,7 +202,8 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
     }
     double scatter = 0;
     double support = 0;
-    if (!robustPolynomial<2>(nearLine, 0.02, line, lineCovariance, scatter, support)) {
+    if (!robustPolynomial<2>(nearLine, 0.02, Eigen::Vector2d::Zero(), line, lineCovariance, scatter,
+                             support)) {
       axis.reason = "profiles do not lie on a line";
       return axis;
     }
@@ -283,7 +290,10 @@ bool measureNearTip(NeedleAxis& axis, double tip) {
   axis.depth = median(depths);
   axis.surround = median(surrounds);
 
-  // Blur: σ² is a parabola in u when σ grows with the distance from focus as √(σ₀² + (k·Δ)²).
+  // Blur: σ² is a parabola in u when σ grows with the distance from focus as √(σ₀² + (k·Δ)²). With a depth of
+  // field of ±50 µm and a needle at 35° to the view σ² gains some 35 px² over kNear, and a multiple of it far
+  // from focus.
+  const Eigen::Vector3d kUsualBlur(0, 80, 30);
   Eigen::Vector3d curve;
   Eigen::Matrix3d curveCovariance;
   double scatter = 0;
@@ -292,7 +302,8 @@ bool measureNearTip(NeedleAxis& axis, double tip) {
   double square = nearSquare;
   double squareVariance = 0.1 * nearSquare * nearSquare;
   double squareSlope = 0;
-  if (blur.size() >= 6 && robustPolynomial<3>(blur, 0.01, curve, curveCovariance, scatter, support)) {
+  if (blur.size() >= 6 &&
+      robustPolynomial<3>(blur, 0.01, kUsualBlur, curve, curveCovariance, scatter, support)) {
     square = curve(0);
     squareSlope = curve(1);
     squareVariance = curveCovariance(0, 0);
@@ -308,7 +319,8 @@ bool measureNearTip(NeedleAxis& axis, double tip) {
   axis.taper = 0;
   Eigen::Vector2d taper;
   Eigen::Matrix2d taperCovariance;
-  if (robustPolynomial<2>(nearWidths, 0.1, taper, taperCovariance, scatter, support)) {
+  if (robustPolynomial<2>(nearWidths, 0.1, Eigen::Vector2d::Zero(), taper, taperCovariance, scatter,
+                          support)) {
     // Drawn towards the usual share as far as the profiles leave it open.
     const double usual = 0.62 * axis.shankWidth;
     const double usualVariance = 0.01 * axis.shankWidth * axis.shankWidth;

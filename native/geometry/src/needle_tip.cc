@@ -9,14 +9,16 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr double kStep = 0.5;  // Of the model's table, px.
+// Step of the model's table, px.
+double tableStep(double sigma) { return sigma > 4 ? 1.0 : 0.5; }
 
 // How much of the light the needle takes at a distance above its tip, in the band |t| ≤ band: the silhouette
 // convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that
 // direction exact for a bar and leaves one integral, along it.
 class TipModel {
  public:
-  TipModel(const NeedleAxis& axis, double sigma, double band, double top) : from_(-4 * sigma - 2) {
+  TipModel(const NeedleAxis& axis, double sigma, double band, double top)
+      : step_(tableStep(sigma)), from_(-4 * sigma - 2) {
     const NormalTable& table = normalTable();
     const double tipHalf = 0.5 * axis.tipWidth;
     const double shankHalf = 0.5 * axis.shankWidth;
@@ -31,25 +33,25 @@ class TipModel {
       return std::sqrt(std::max(0.0, ball * ball - (ball - u) * (ball - u)));
     };
     // Share of the band covered at height u, blurred across only. Simpson over the half band.
-    const int count = static_cast<int>(std::ceil((top + extent) / kStep)) + 1;
+    const int count = static_cast<int>(std::ceil((top + extent) / step_)) + 1;
     std::vector<double> across(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) {
       // Cells, not points: the first ones see the cap open steeply.
-      const double h = halfWidth((i + 0.5) * kStep);
+      const double h = halfWidth((i + 0.5) * step_);
       const auto covered = [&](double t) { return table.cdf((h - t) / sigma) - table.cdf((-h - t) / sigma); };
       across[static_cast<size_t>(i)] = (covered(0) + 4 * covered(0.5 * band) + covered(band)) / 6;
     }
-    const int cells = static_cast<int>(std::ceil((top - from_) / kStep)) + 2;
+    const int cells = static_cast<int>(std::ceil((top - from_) / step_)) + 2;
     values_.resize(static_cast<size_t>(cells));
-    const int reach = static_cast<int>(std::ceil(extent / kStep)) + 1;
+    const int reach = static_cast<int>(std::ceil(extent / step_)) + 1;
     // Mass of the blur in cell differences of −reach … reach, seen from a cell's left border.
     std::vector<double> mass(static_cast<size_t>(2 * reach + 1));
     for (int d = -reach; d <= reach; ++d) {
       mass[static_cast<size_t>(d + reach)] =
-          table.cdf((d + 1) * kStep / sigma) - table.cdf(d * kStep / sigma);
+          table.cdf((d + 1) * step_ / sigma) - table.cdf(d * step_ / sigma);
     }
-    from_ = std::floor(from_ / kStep) * kStep;
-    const int first = static_cast<int>(std::lround(from_ / kStep));
+    from_ = std::floor(from_ / step_) * step_;
+    const int first = static_cast<int>(std::lround(from_ / step_));
     for (int k = 0; k < cells; ++k) {
       double sum = 0;
       const int here = first + k;
@@ -63,7 +65,7 @@ class TipModel {
   }
 
   double at(double u) const {
-    const double position = (u - from_) / kStep;
+    const double position = (u - from_) / step_;
     if (position <= 0) return 0;
     const auto last = static_cast<double>(values_.size() - 1);
     if (position >= last) return values_.back();
@@ -73,6 +75,7 @@ class TipModel {
   }
 
  private:
+  double step_;
   double from_;
   std::vector<double> values_;
 };

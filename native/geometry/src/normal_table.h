@@ -8,36 +8,40 @@ namespace surgiclaw::geometry {
 
 class NormalTable {
  public:
+  struct Value {
+    double cdf;
+    double pdf;
+  };
+
   NormalTable() {
     for (int i = 0; i <= kSteps; ++i) {
       const double x = -kRange + i * kStep;
-      cdf_[static_cast<size_t>(i)] = 0.5 * std::erfc(-x / std::sqrt(2.0));
-      pdf_[static_cast<size_t>(i)] = std::exp(-0.5 * x * x) / std::sqrt(2.0 * kPi);
+      values_[static_cast<size_t>(i)] = {0.5 * std::erfc(-x / std::sqrt(2.0)),
+                                         std::exp(-0.5 * x * x) / std::sqrt(2.0 * kPi)};
     }
   }
 
-  /// Φ(x), error below 1e-6.
-  double cdf(double x) const { return lookUp(cdf_, x, x < 0 ? 0.0 : 1.0); }
-  /// φ(x), error below 1e-6.
-  double pdf(double x) const { return lookUp(pdf_, x, 0.0); }
+  /// Φ(x) and φ(x), errors below 1e-6.
+  Value at(double x) const {
+    const double position = (x + kRange) * kPerStep;
+    // Written so that NaN lands outside, too.
+    if (!(position >= 0 && position < kSteps)) return {x < 0 ? 0.0 : 1.0, 0.0};
+    const auto index = static_cast<size_t>(position);
+    const double fraction = position - static_cast<double>(index);
+    const Value& a = values_[index];
+    const Value& b = values_[index + 1];
+    return {a.cdf + fraction * (b.cdf - a.cdf), a.pdf + fraction * (b.pdf - a.pdf)};
+  }
+  double cdf(double x) const { return at(x).cdf; }
 
  private:
   static constexpr double kPi = 3.14159265358979323846;
   static constexpr int kSteps = 4096;
   static constexpr double kRange = 6.0;
   static constexpr double kStep = 2 * kRange / kSteps;
+  static constexpr double kPerStep = kSteps / (2 * kRange);
 
-  static double lookUp(const std::array<double, kSteps + 1>& table, double x, double outside) {
-    const double position = (x + kRange) / kStep;
-    // Written so that NaN lands outside, too.
-    if (!(position >= 0 && position < kSteps)) return outside;
-    const auto index = static_cast<size_t>(position);
-    const double fraction = position - static_cast<double>(index);
-    return table[index] + fraction * (table[index + 1] - table[index]);
-  }
-
-  std::array<double, kSteps + 1> cdf_;
-  std::array<double, kSteps + 1> pdf_;
+  std::array<Value, kSteps + 1> values_;
 };
 
 inline const NormalTable& normalTable() {
