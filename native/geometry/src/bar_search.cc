@@ -224,6 +224,8 @@ struct Slice {
   double s = 0;  // Along the candidate, downwards, quarter px.
   double centre = 0;
   double response = 0;
+  double wide =
+      0;  // The same on the line itself, against flanks so far out that a strongly blurred bar shows.
 };
 
 // Walks along the line through (x, y) and looks for the bar within ±range across it. Quarter px.
@@ -249,7 +251,8 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
   constexpr double kOuter = 4.5;  // Width of each flank, quarter px.
   constexpr double kGap = 1.0;
   constexpr int kMax = 128;
-  const double reach = 0.5 * width + kGap + kOuter + range + 1;
+  constexpr double kFar = 10;  // Beyond the edge, quarter px.
+  const double reach = 0.5 * width + std::max(kGap + kOuter + range + 1, kFar + 1);
   const int half = std::min(kMax / 2 - 1, static_cast<int>(std::ceil(reach)));
   const int inner = std::max(1, static_cast<int>(std::lround(0.5 * width * 0.55)));
   const int flankFrom = static_cast<int>(std::lround(0.5 * width + kGap));
@@ -294,6 +297,8 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
       const double curvature = below - 2 * slice.response + above;
       if (curvature < -1e-9) slice.centre += 0.5 * (below - above) / curvature;
     }
+    const int far = static_cast<int>(0.5 * width + kFar);
+    slice.wide = 0.5 * static_cast<double>(mean(-far, -far + 4) + mean(far - 4, far) - 2 * mean(-1, 1));
     slices.push_back(slice);
   }
 }
@@ -483,6 +488,18 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
   bar.tipX = image.frameX(x + s * dx);
   bar.tipY = image.frameY(y + s * dy);
   bar.fromBorder = bestFrom <= 12;
+  if (!bar.fromBorder) {
+    // Towards the border a shank may blur away. An end of the bar would show as nothing there, or as its
+    // opposite.
+    double sum2 = 0;
+    int dark = 0;
+    for (int i = 0; i < bestFrom; ++i) {
+      const double wide = slices[static_cast<size_t>(i)].wide;
+      sum2 += wide;
+      dark += wide > 0 ? 1 : 0;
+    }
+    bar.fromBorder = sum2 > 0.12 * strong * bestFrom && dark > 0.8 * bestFrom;
+  }
   bar.tipInside = end <= count - 4;
   return true;
 }

@@ -35,9 +35,9 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   if (!axis.ok) return notFound(axis.reason);
   if (axis.depth < options.minContrast) return notFound("low contrast");
   if (axis.sigma > 0.62 * axis.shankWidth) return notFound("too blurred");
-  if (axis.support < 0.5) return notFound("edges are not straight");
+  if (axis.support < 0.4) return notFound("edges are not straight");
   // A vessel wanders: its middles leave the line by more than blur and noise explain.
-  if (axis.straightness > 0.6 + 0.12 * axis.sigma) return notFound("edges are not straight");
+  if (axis.straightness > 0.8 + 0.2 * axis.sigma) return notFound("edges are not straight");
 
   // Twice: width and blur at the tip can be told only once the tip is known.
   const NeedleTip firstTip = fitNeedleTip(image, axis, 0, kTipRange + 3 * axis.sigma);

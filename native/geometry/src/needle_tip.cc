@@ -9,6 +9,10 @@
 namespace surgiclaw::geometry {
 namespace {
 
+// What the end's true shape, other than ball and cone, may move the tip: px when sharp, growing with the
+// blur.
+constexpr double kShapeError = 0.25;
+
 // Step of the model's table, px.
 double tableStep(double sigma) { return sigma > 4 ? 1.0 : 0.5; }
 
@@ -215,7 +219,8 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
   const double byBlur = shifted.s - best.s;
 
   tip.s = best.s;
-  tip.sigma = std::sqrt(statistical + byBlur * byBlur + 0.1 * 0.1);
+  tip.sigma =
+      std::sqrt(statistical + byBlur * byBlur + kShapeError * kShapeError * (1 + 0.3 * sigma * sigma));
   tip.depth = best.fit.depth;
   tip.residual = std::sqrt(variance);
   tip.ok = true;
