@@ -52,6 +52,8 @@ const faultSchema = z.strictObject({
   atS: z.number().optional(),
   afterHooked: z.number().int().optional(),
   afterInserted: z.number().int().optional(),
+  /** So long after that moment. */
+  delayS: z.number().min(0).default(0),
   fault: z.enum([
     "camera-offline",
     "camera-online",
@@ -70,6 +72,8 @@ const faultSchema = z.strictObject({
 });
 
 export type Fault = z.infer<typeof faultSchema>;
+/** A fault as switched by hand: at once. */
+export type FaultNow = Pick<Fault, "fault" | "target">;
 
 export const scenarioSchema = z.strictObject({
   name: z.string(),

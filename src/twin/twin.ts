@@ -21,7 +21,7 @@ import { NeedleDriveEmulator } from "./needle/needle-drive.js";
 import { placeFiles, type Place } from "./place.js";
 import { PtyPort } from "./pty-port.js";
 import { RpcServer } from "./rpc-server.js";
-import type { Fault, Scenario } from "./scenario.js";
+import type { Fault, FaultNow, Scenario } from "./scenario.js";
 import { sceneJson } from "./scene-files.js";
 import { packScene } from "./scene-layout.js";
 import { drawTrueCell, type TrueCell } from "./true-cell.js";
@@ -44,7 +44,7 @@ export class Twin {
   private readonly motions = new MotionLog();
   private readonly online: [boolean, boolean] = [true, true];
   private readonly frozen: [boolean, boolean] = [false, false];
-  private readonly pending: Fault[];
+  private readonly pending: { readonly fault: Fault; sinceS: number | undefined }[];
   private writer: SceneWriter | undefined;
   private cameras: ChildProcess | undefined;
   private control: RpcServer | undefined;
@@ -74,7 +74,7 @@ export class Twin {
     this.ariesServer = new AriesTcpServer(this.aries);
     this.needle = new NeedleDriveEmulator({ seed, homed: scenario.start.homed });
     this.pty = new PtyPort({ path: placeFiles(place).needle });
-    this.pending = [...scenario.faults];
+    this.pending = scenario.faults.map((fault) => ({ fault, sinceS: undefined }));
     this.mechanics = new Mechanics(
       this.cell,
       scenario,
@@ -100,7 +100,6 @@ export class Twin {
     await writeFile(files.scene, JSON.stringify(scene));
     this.writer = new (twinAddon().SceneWriter)(files.state);
     // What is wrong from the first moment on must be so before anybody can look.
-    this.applyDue(0);
     this.step();
     await this.ur.start();
     await this.ariesServer.listen(this.place.host, this.place.ariesPort);
@@ -111,7 +110,7 @@ export class Twin {
     this.readyS = monotonicNow();
     this.timer = setInterval(() => this.step(), stepS * 1e3);
     this.control = new RpcServer(files.control, {
-      fault: (params) => this.fault(params as unknown as Fault),
+      fault: (params) => this.fault(params as unknown as FaultNow),
       info: () => ({ scenario: this.scenario.name, description: this.scenario.description }),
     });
     await this.control.start(0o660);
@@ -145,7 +144,7 @@ export class Twin {
 
   private step(): void {
     const nowS = monotonicNow();
-    this.applyDue(nowS - this.readyS);
+    this.applyDue(nowS);
     const state = this.mechanics.step(nowS);
     this.state = state;
     this.writer?.write(
@@ -179,23 +178,27 @@ export class Twin {
   }
 
   /** Faults of the scenario whose time or event has come. */
-  private applyDue(sinceReadyS: number): void {
-    const count = (kind: MechanicsEvent["kind"]): number =>
-      this.events.filter((event) => event.kind === kind).length;
-    for (const fault of [...this.pending]) {
-      const due =
-        (fault.atS !== undefined && sinceReadyS >= fault.atS) ||
-        (fault.atS === 0 && this.readyS === Infinity) ||
-        (fault.afterHooked !== undefined && count("hooked") >= fault.afterHooked) ||
-        (fault.afterInserted !== undefined && count("left-tissue") >= fault.afterInserted);
-      if (!due) continue;
-      this.pending.splice(this.pending.indexOf(fault), 1);
-      this.fault(fault);
+  private applyDue(nowS: number): void {
+    for (const entry of [...this.pending]) {
+      if (entry.sinceS === undefined && this.hasCome(entry.fault, nowS)) entry.sinceS = nowS;
+      if (entry.sinceS === undefined || nowS < entry.sinceS + entry.fault.delayS) continue;
+      this.pending.splice(this.pending.indexOf(entry), 1);
+      this.fault(entry.fault);
     }
   }
 
+  private hasCome({ atS, afterHooked, afterInserted }: Fault, nowS: number): boolean {
+    const count = (kind: MechanicsEvent["kind"]): number =>
+      this.events.filter((event) => event.kind === kind).length;
+    return (
+      (atS !== undefined && (atS === 0 || nowS - this.readyS >= atS)) ||
+      (afterHooked !== undefined && count("hooked") >= afterHooked) ||
+      (afterInserted !== undefined && count("left-tissue") >= afterInserted)
+    );
+  }
+
   /** Switches one fault; used by scenarios and by the control socket. */
-  fault(fault: Fault): object {
+  fault(fault: FaultNow): object {
     const camera = fault.target === 2 ? 1 : 0;
     switch (fault.fault) {
       case "camera-offline":

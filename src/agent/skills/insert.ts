@@ -69,6 +69,24 @@ export class Insert implements SkillProgram {
     bench.anchor(look);
     const barb = barbDirection(bench, seenAxis(bench, look));
     const carried = await ringOnHook(bench, look, seenAxis(bench, look), barb);
+    if (state.struck) {
+      // An earlier run was broken off between stroke and release test: what the hook carries now tells what it left.
+      state.struck = false;
+      await context.stage("release test", {
+        target: state.target.id,
+        carried: carried.seen,
+        scores: [...carried.scores],
+      });
+      if (!carried.seen) {
+        session.loaded = undefined;
+        session.alignment = undefined;
+        state.implanted = true;
+        return {
+          status: "succeeded",
+          detail: `target ${state.target.id}: the electrode had stayed in the tissue`,
+        };
+      }
+    }
     await context.stage("loop on the hook", { carried: carried.seen, scores: [...carried.scores] });
     if (!carried.seen) {
       const lost = session.loaded;
@@ -200,6 +218,7 @@ export class Insert implements SkillProgram {
     });
     await clock.sleep(commandS - clock.now(), signal);
     bench.setInTissue(true);
+    state.struck = true;
     const beganS = clock.now();
     const running = bench.stroke(
       {
@@ -231,7 +250,12 @@ export class Insert implements SkillProgram {
     const look = await bench.look(signal, 3);
     const axis = seenAxis(bench, look);
     const still = await ringOnHook(bench, look, axis, barb);
-    await context.stage("release test", { carried: still.seen, scores: [...still.scores] });
+    state.struck = false;
+    await context.stage("release test", {
+      target: state.target.id,
+      carried: still.seen,
+      scores: [...still.scores],
+    });
     await bench.moveTipBy(scale(bench.up(), working.clearanceM), signal);
     session.alignment = undefined;
     if (still.seen) {

@@ -32,6 +32,8 @@ export interface TargetState {
   /** Where the site was last seen at rest in each view, px. */
   sitePx: readonly [Pixel, Pixel] | undefined;
   implanted: boolean;
+  /** The needle stroke was made here and its release has not been seen yet. */
+  struck: boolean;
   /** Given up after failures that another attempt would only repeat. */
   failedAttempts: number;
 }
@@ -62,6 +64,7 @@ export class Session {
       siteM: undefined,
       sitePx: undefined,
       implanted: false,
+      struck: false,
       failedAttempts: 0,
     }));
     this.loops = new Set(Array.from({ length: loops }, (_, k) => k));
