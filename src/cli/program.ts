@@ -10,6 +10,7 @@ import { addConfirm } from "./confirm.js";
 import { addDemo } from "./demo.js";
 import { addDoctor } from "./doctor.js";
 import { addHandback } from "./handback.js";
+import { addHome } from "./home.js";
 import { addProcedure } from "./procedure.js";
 import { addReset } from "./reset.js";
 import { addRetry } from "./retry.js";
@@ -43,7 +44,7 @@ export function createProgram(): Command {
     );
   const verbs = [
     ...[addStart, addStatus, addWatch, addStop, addReset, addConfirm, addRetry, addChoose, addTakeover],
-    ...[addHandback, addProcedure, addConfig, addAudit, addDoctor, addTwin, addDemo],
+    ...[addHandback, addHome, addProcedure, addConfig, addAudit, addDoctor, addTwin, addDemo],
   ];
   for (const add of verbs) add(program);
   settle(program);

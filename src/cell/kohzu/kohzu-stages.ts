@@ -64,6 +64,16 @@ export class KohzuStages implements StageDevice {
     }
   }
 
+  /** Whether the axis has found its origin since power-on. */
+  homed(axis: number): boolean {
+    return this.controller.lastReading(axis)?.homed === true;
+  }
+
+  /** Searches the origin of one axis. @throws CellError as `KohzuController.home` */
+  async home(axis: number, signal: AbortSignal): Promise<void> {
+    await this.controller.home(axis, { signal });
+  }
+
   stop(): void {
     this.controller.stop().catch((error: unknown) => {
       this.onStopFailed(asCellError(error));

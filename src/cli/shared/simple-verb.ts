@@ -9,7 +9,7 @@ type ControlOptions = ConnectionOptions & { readonly force?: boolean };
 /** Methods whose result is one sentence. */
 export type SimpleMethod = Extract<
   MethodName,
-  "reset" | "confirm" | "retry" | "choose" | "takeover" | "handback"
+  "reset" | "confirm" | "retry" | "choose" | "takeover" | "handback" | "home"
 >;
 
 /** Calls a controlling method and prints its sentence. */
@@ -19,8 +19,10 @@ export async function callAndPrint<M extends SimpleMethod>(
   options: ControlOptions,
 ): Promise<void> {
   const force = options.force === true;
+  // Homing walks every axis through its travel.
+  const timeoutS = method === "home" ? 240 : 30;
   const result = await withClient(options, async (client) =>
-    client.control<M>(method, params, { timeoutS: 30, force }),
+    client.control<M>(method, params, { timeoutS, force }),
   );
   const { detail } = result as { detail: string };
   if (options.json === true) printJson({ method, detail });

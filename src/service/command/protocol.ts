@@ -160,6 +160,13 @@ export const methods = {
     params: z.strictObject(controlled),
     result: done,
   },
+  home: {
+    summary:
+      "Searches the origin of every axis that has none: Z first, away from the tissue. Only between procedures.",
+    control: true,
+    params: z.strictObject(controlled),
+    result: done,
+  },
   handback: {
     summary: "Hands the cell back to the procedure, which observes anew.",
     control: true,

@@ -253,6 +253,7 @@ export class CommandServer {
       this.lease.keep(true, this.options.clock.now());
       return answer;
     },
+    home: async () => this.cell.home(),
     handback: async () => {
       const answer = await this.cell.handback();
       this.lease.keep(false, this.options.clock.now());

@@ -53,4 +53,6 @@ export interface CellService {
   choose(skill: SkillName): Promise<Done>;
   takeover(by: string): Promise<Done>;
   handback(): Promise<Done>;
+  /** Origins of stages and needle drive; resolves when all are found. */
+  home(): Promise<Done>;
 }

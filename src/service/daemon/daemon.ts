@@ -234,6 +234,7 @@ export class Daemon {
       choose: async (skill) => whenReady(async () => cell.choose(skill)),
       takeover: async (by) => whenReady(async () => cell.takeover(by)),
       handback: async () => whenReady(async () => cell.handback()),
+      home: async () => whenReady(async () => cell.home()),
     };
   }
 

@@ -321,6 +321,38 @@ export class RobotCell implements Cell {
     return this.loopDoes((loop) => loop.handback(by), "the cell is observed anew");
   }
 
+  /**
+   * Searches origins in the order that is safe for the tissue: Z away from it first, then focus, X, Y, tilts; the needle
+   * drive, which finds its own withdrawn, last. Never while the needle may be in tissue.
+   */
+  async home(): Promise<Done> {
+    if (this.run !== undefined && !this.run.finished)
+      throw new CellError("COMMAND_INVALID", "a procedure runs: home between procedures");
+    if (this.latch.latched)
+      throw new CellError("SAFETY_STOPPED", `a stop is latched: ${this.latch.state.reason}`);
+    if (this.run?.session.needleInTissue === true)
+      throw new CellError(
+        "SAFETY_ENVELOPE",
+        "the needle may be in tissue: withdraw it before anything is homed",
+      );
+    const { devices, file } = this.need();
+    const { x, y, z, tiltX, tiltY, focus1, focus2 } = file.stageAxes;
+    const order = [z, focus1, focus2, x, y, tiltX, tiltY].filter((axis) => !devices.stages.homed(axis));
+    const signal = AbortSignal.timeout(230_000);
+    await this.audited("home", { axes: order, needle: !devices.needle.homed }, async () => {
+      for (const axis of order) {
+        devices.guardian.assertAlive();
+        await devices.stages.home(axis, signal);
+      }
+      if (!devices.needle.homed) await devices.needle.home(signal);
+    });
+    this.run?.session.clearRegistration();
+    this.run?.session.advanceEpoch();
+    return {
+      detail: order.length > 0 ? `axes ${order.join(", ")} found their origin` : "every axis had its origin",
+    };
+  }
+
   private async loopDoes(
     command: (loop: DecisionLoop) => void | Promise<void>,
     detail: string,
