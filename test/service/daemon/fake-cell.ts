@@ -68,6 +68,7 @@ export class FakeCell implements Cell {
     this.calls.push(`start ${request.procedure} ${request.query}`);
     return Promise.resolve({ recording: "/runs/1", targets: 3, detail: "started" });
   };
+  home = (): Promise<{ detail: string }> => this.say("home");
   reset = (): Promise<{ detail: string }> => this.say("reset");
   confirm = (): Promise<{ detail: string }> => this.say("confirm");
   retry = (): Promise<{ detail: string }> => this.say("retry");
