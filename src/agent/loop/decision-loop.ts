@@ -267,7 +267,7 @@ export class DecisionLoop {
     if (interrupted.aborted) return;
     if (this.ports.isTerminal(observation.state)) {
       await this.ports.audit.append("loop", "procedure.completed", { observation });
-      this.enter("completed", "all targets are implanted and the needle is withdrawn");
+      this.enter("completed", this.ports.goal);
       return;
     }
     const candidate = await this.candidate(capture, interrupted);

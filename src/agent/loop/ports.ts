@@ -39,8 +39,10 @@ export interface LoopPorts {
   watchState?(listener: (state: CellState) => void): () => void;
   /** Ends all motion now: unconditional, independent of any believed state. Idempotent. */
   stop(reason: string): Promise<void>;
-  /** All targets implanted, electrode released, needle withdrawn, axes still. */
+  /** Whether what this run is for has been reached, by the state as measured. */
   isTerminal(state: CellState): boolean;
+  /** What has been reached then, as a sentence for people. */
+  readonly goal: string;
   /** Never throws, never blocks. */
   emit(event: LoopEvent): void;
 }

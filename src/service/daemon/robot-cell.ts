@@ -436,6 +436,10 @@ export class RobotCell implements Cell {
       stop: (reason) => this.halt(reason),
       isTerminal: (state) =>
         targets.length === 0 ? this.isReadyToPlan(state, lastUsable) : isImplanted(state),
+      goal:
+        targets.length === 0
+          ? "both views are usable: targets can be picked"
+          : "all targets are implanted and the needle is withdrawn",
       emit: (event) => this.publish(event),
     };
     const loop = new DecisionLoop(ports, this.loopOptions());

@@ -161,6 +161,7 @@ export class FakeCell {
         this.stops++;
       },
       isTerminal: (state) => state.targetsLeft === 0 && state.needleOutOfTissue === true,
+      goal: "three electrodes are in",
       emit: (event) => this.events.push(event),
     };
   }
