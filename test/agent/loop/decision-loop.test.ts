@@ -65,6 +65,7 @@ t.test("a reasoner that hangs or throws costs its budget, not the procedure", as
   cell.reasoner = scripted((observation, n) => (n < 2 ? undefined : writeReply(chooseByRules(observation))));
   const result = await cell.loop({ reasonerBudgetS: 0.05 }).run(never);
   t.equal(result.outcome, "completed");
+  t.equal(result.reason, "three electrodes are in", "said by whoever knows what the run is for");
   t.match(result.counts, { refused: 2, refusals: { transport: 2 } });
 
   const broken = new FakeCell();
