@@ -12,7 +12,8 @@
 namespace surgiclaw::geometry {
 namespace {
 
-constexpr double kTipRange = 40;  // How far the coarse tip may be off, px.
+constexpr double kMinConfidence = 0.45;
+constexpr double kTipRange = 130;  // How far the coarse tip may be off, px.
 
 NeedleEstimate notFound(const char* reason) {
   NeedleEstimate result;
@@ -34,10 +35,10 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   NeedleAxis axis = fitNeedleAxis(image, rough, bar.widthPx, bar.lengthPx, options.minContrast);
   if (!axis.ok) return notFound(axis.reason);
   if (axis.depth < options.minContrast) return notFound("low contrast");
-  if (axis.sigma > 0.62 * axis.shankWidth) return notFound("too blurred");
+  if (axis.sigma > 0.5 * axis.shankWidth) return notFound("too blurred");
   if (axis.support < 0.4) return notFound("edges are not straight");
   // A vessel wanders: its middles leave the line by more than blur and noise explain.
-  if (axis.straightness > 0.8 + 0.2 * axis.sigma) return notFound("edges are not straight");
+  if (axis.straightness > 0.35 + 0.14 * axis.sigma) return notFound("edges are not straight");
 
   // Twice: width and blur at the tip can be told only once the tip is known.
   const NeedleTip firstTip = fitNeedleTip(image, axis, 0, kTipRange + 3 * axis.sigma);
@@ -48,6 +49,15 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   }
   const NeedleTip tip = fitNeedleTip(image, axis, firstTip.s, 6 + axis.sigma);
   if (!tip.ok) return notFound(tip.reason);
+
+  // The end has the shaft's contrast, unless it is seen against something else: then its place is not to be
+  // trusted.
+  const double ratio =
+      (tip.depth / std::max(1.0, tip.surround)) / (axis.depth / std::max(1.0, axis.surround));
+  const bool beside = tip.flank > 0.3 * axis.depth;
+  if (ratio < (beside ? 0.28 : 0.8) || ratio > 2.5) return notFound("tip stands against something dark");
+  const double tilt = std::abs(std::atan2(axis.frame.directionX, axis.frame.directionY));
+  if (tilt > options.maxTiltRad + 0.02) return notFound("no straight dark bar");
 
   NeedleEstimate result;
   result.tipX = axis.frame.x(tip.s, 0);
@@ -62,9 +72,14 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   const double contrast = std::clamp(axis.depth / std::max(1.0, axis.surround) / 0.4, 0.0, 1.0);
   const double straight = 1 - std::clamp(axis.straightness / (0.8 + 0.15 * axis.sigma) - 0.3, 0.0, 0.5);
   const double clean = std::clamp(1.2 - 2 * tip.residual / axis.depth, 0.0, 1.0);
-  result.confidence = std::clamp(axis.support, 0.0, 1.0) * contrast * straight * clean;
-  result.found = std::isfinite(result.tipX) && std::isfinite(result.tipY) && std::isfinite(result.confidence);
-  if (!result.found) result.reason = "values not finite";
+  const double consistent = std::clamp(1.7 - std::abs(std::log(ratio)), 0.55, 1.0);
+  result.confidence = std::clamp(axis.support, 0.0, 1.0) * contrast * straight * clean * consistent;
+  if (!std::isfinite(result.tipX) || !std::isfinite(result.tipY) || !std::isfinite(result.tipSigmaPx)) {
+    return notFound("values not finite");
+  }
+  // A stretch of vessel passes each check just so; a needle passes some of them well.
+  if (!(result.confidence >= kMinConfidence)) return notFound("doubtful");
+  result.found = true;
   return result;
 }
 

@@ -153,6 +153,62 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
   return best;
 }
 
+// Contrast of the needle's sides between its rounded end and the barb. A ribbon that crosses beyond a hidden
+// tip ends as dark and as sharply as a needle, but has nothing bright beside it there.
+double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip, double band) {
+  const double side = 0.5 * axis.tipWidth + 1.5 * axis.sigma + 3;
+  const double start = tip + 0.55 * axis.tipWidth;
+  double sums[3] = {0, 0, 0};
+  constexpr int kSteps = 12;
+  for (int k = 0; k < kSteps; ++k) {
+    int column = 0;
+    for (const double t : {-side, 0.0, side}) {
+      for (const double off : {-band, 0.0, band}) {
+        sums[column] += static_cast<double>(
+            sampleAt(image, axis.frame.x(start + k, t + off), axis.frame.y(start + k, t + off)));
+      }
+      ++column;
+    }
+  }
+  return (std::max(sums[0], sums[2]) - sums[1]) / (3 * kSteps);
+}
+
+}  // namespace
+
+namespace {
+
+// Where the dark core most likely ends: as dark as the shaft on one side, clearly brighter on the other,
+// whatever the background is there. `around` when nothing is better.
+double coarseEnd(const std::vector<double>& profile, double first, const NeedleAxis& axis, double around,
+                 double range) {
+  const double core = axis.surround - axis.depth;
+  const int gap = static_cast<int>(std::lround(1.5 * axis.sigma + 3));
+  constexpr int kMean = 16;
+  const int count = static_cast<int>(profile.size());
+  std::vector<double> sums(static_cast<size_t>(count) + 1, 0.0);
+  for (int k = 0; k < count; ++k) {
+    sums[static_cast<size_t>(k) + 1] = sums[static_cast<size_t>(k)] + profile[static_cast<size_t>(k)];
+  }
+  const auto mean = [&](int from) {
+    return (sums[static_cast<size_t>(from + kMean)] - sums[static_cast<size_t>(from)]) / kMean;
+  };
+  double best = 0.1;
+  double end = around;
+  const int from = std::max(gap + kMean, static_cast<int>(std::lround(around - range - first)));
+  const int to = std::min(count - gap - kMean - 1, static_cast<int>(std::lround(around + range - first)));
+  for (int k = from; k <= to; ++k) {
+    const double inside = mean(k + gap);
+    const double outside = mean(k - gap - kMean);
+    if (inside > core + 0.3 * axis.depth) continue;
+    const double score = (outside - inside) / std::max(1.0, outside + inside);
+    if (score > best) {
+      best = score;
+      end = first + k;
+    }
+  }
+  return end;
+}
+
 }  // namespace
 
 NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range) {
@@ -186,23 +242,12 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
   }
 
   const TipModel model(axis, sigma, band, above + 2 * range + 8);
-  // First over everything read, then in a window of its own.
-  double guess = around;
-  LinearFit coarse;
-  for (double s = around - range; s <= around + range; s += 2) {
-    const LinearFit fit = fitAt(profile, first, 0, count - 1, model, s);
-    if (fit.depth > 0 && fit.residual < coarse.residual) {
-      coarse = fit;
-      guess = s;
-    }
-  }
-  if (!(coarse.depth > 0.3 * axis.depth)) {
-    tip.reason = "no end of the bar in view";
-    return tip;
-  }
+  const double guess = coarseEnd(profile, first, axis, around, range);
   const Located best = refine(profile, first, model, guess, below, above, 8);
   const double variance = best.fit.residual / std::max(1, best.samples - 3) + 0.03;
-  if (!(best.curvature > 1e-9) || !(best.fit.depth > 0.35 * axis.depth)) {
+  // Shares, not grey levels: over a vessel all of them are smaller.
+  const double share = best.fit.depth / std::max(1.0, best.fit.surround);
+  if (!(best.curvature > 1e-9) || !(share > 0.25 * axis.depth / std::max(1.0, axis.surround))) {
     tip.reason = "no end of the bar in view";
     return tip;
   }
@@ -222,7 +267,9 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
   tip.sigma =
       std::sqrt(statistical + byBlur * byBlur + kShapeError * kShapeError * (1 + 0.3 * sigma * sigma));
   tip.depth = best.fit.depth;
+  tip.surround = best.fit.surround;
   tip.residual = std::sqrt(variance);
+  tip.flank = flankContrast(image, axis, best.s, band);
   tip.ok = true;
   return tip;
 }

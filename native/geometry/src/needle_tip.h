@@ -11,7 +11,9 @@ struct NeedleTip {
   double s = 0;         ///< Tip on the axis, px above the frame's origin (negative: below).
   double sigma = 0;     ///< Standard deviation of s, px.
   double depth = 0;     ///< Fitted step, grey levels.
+  double surround = 0;  ///< Grey level beyond the tip.
   double residual = 0;  ///< RMS of the fit, grey levels.
+  double flank = 0;     ///< Of the sides just above the tip: the brighter one less the core, grey levels.
 };
 
 /// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring
