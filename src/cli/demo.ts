@@ -195,7 +195,8 @@ class Demo {
         operatorTimeoutS: this.operatorTimeoutS(),
         onEvent: (item) => {
           voice.event(item);
-          if (item.topic === "state") prompt.hint(item.event.procedure === "waiting_operator");
+          if (item.topic === "state")
+            prompt.hint(item.event.procedure === "waiting_operator" || item.event.procedure === "stopped");
         },
       },
     );
@@ -265,7 +266,7 @@ export function addDemo(program: Command): void {
     .addOption(jsonOption())
     .addHelpText(
       "after",
-      "\nExit codes: 0 completed, 3 waits for an operator, 5 stopped, 1 failed, 4 twin or daemon did not start,\n" +
+      "\nExit codes: 0 completed, 3 waits for an operator (also after a stop), 1 failed, 4 twin or daemon did not start,\n" +
         "130 interrupted.\n\nExample: npx surgiclaw demo --seed 7 --summary summary.json",
     )
     .action(

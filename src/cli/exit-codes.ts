@@ -6,11 +6,11 @@ export const cliExit = {
   failed: 1,
   /** Bad command line. */
   usage: 2,
-  /** The procedure waits for an operator. */
+  /** The procedure waits for an operator: to confirm, or to reset after a stop. */
   waiting: 3,
   /** No daemon (or twin) answers. */
   unreachable: 4,
-  /** The cell was stopped and is latched. */
+  /** Refused because a stop is latched: a person must reset first. */
   stopped: 5,
   /** A file must be corrected: configuration, procedure, audit log. */
   invalid: 6,

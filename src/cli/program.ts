@@ -38,7 +38,7 @@ export function createProgram(): Command {
     .version(version())
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 refused or failed, 2 usage, 3 waits for an operator, 4 no daemon answers, 5 stopped,\n" +
+      "\nExit codes: 0 done, 1 refused or failed, 2 usage, 3 waits for an operator, 4 no daemon answers, 5 a stop is latched,\n" +
         "6 a file must be corrected, 130 interrupted.\n" +
         "\nExample: npx surgiclaw demo --seed 7",
     );

@@ -24,7 +24,7 @@ export function addStart(program: Command): void {
     .option("--watch", "show progress until the procedure ends; the exit code tells how")
     .addHelpText(
       "after",
-      "\nExit codes with --watch: 0 completed, 3 waits for an operator, 5 stopped, 1 failed.\n" +
+      "\nExit codes with --watch: 0 completed, 3 waits for an operator (also after a stop), 1 failed.\n" +
         "\nExample: npx surgiclaw start procedure.yaml --query 'Implant all targets' --watch",
     )
     .action(

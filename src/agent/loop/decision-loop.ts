@@ -364,7 +364,9 @@ export class DecisionLoop {
       await this.withoutProgress(obstacle, observation, interrupted);
       return;
     }
-    await this.execute(verdict.skill, observation, decisionId, proposal?.answer ?? "", interrupted);
+    const answer = proposal?.answer ?? "";
+    const why = verdict.skill === Skill.stop ? stopReason(answer, freshState) : answer;
+    await this.execute(verdict.skill, observation, decisionId, why, interrupted);
   }
 
   private async execute(
@@ -628,4 +630,11 @@ export class DecisionLoop {
   private result(outcome: LoopResult["outcome"]): LoopResult {
     return { outcome, state: this.state, reason: this.reason, counts: this.tally.counts() };
   }
+}
+
+/** A person who finds the cell stopped is told what was measured, not only what the reasoner answered. */
+function stopReason(answer: string, { selfCheckDetail }: CellState): string {
+  return selfCheckDetail === undefined || selfCheckDetail === ""
+    ? answer
+    : `${answer} Self-check: ${selfCheckDetail}.`;
 }

@@ -6,8 +6,11 @@ import { cliExit } from "../exit-codes.js";
 
 const topics = ["cycle", "skill", "state", "log"] as const;
 
-/** A procedure in one of these is not going on by itself. */
-const ended: ReadonlySet<ProcedureState> = new Set(["completed", "failed", "stopped", "idle"]);
+/** A procedure in one of these has ended. */
+const ended: ReadonlySet<ProcedureState> = new Set(["completed", "failed", "idle"]);
+
+/** A procedure in one of these goes on only when a person says how; after a stop a reset comes first. */
+const waiting: ReadonlySet<ProcedureState> = new Set(["waiting_operator", "stopped"]);
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -54,7 +57,7 @@ async function untilEnd(client: CommandClient, options: FollowOptions): Promise<
     options.signal.throwIfAborted();
     const status = await client.call("status", {}, { timeoutS: 10, signal: options.signal });
     if (ended.has(status.procedure)) return status;
-    if (status.procedure === "waiting_operator") {
+    if (waiting.has(status.procedure)) {
       waitingSince ??= performance.now();
       const waitedS = (performance.now() - waitingSince) / 1e3;
       if (options.operatorTimeoutS !== undefined && waitedS >= options.operatorTimeoutS) return status;
@@ -69,10 +72,9 @@ export function exitCodeForState(state: ProcedureState): number {
     case "completed":
       return cliExit.ok;
     case "waiting_operator":
+    case "stopped":
     case "takeover":
       return cliExit.waiting;
-    case "stopped":
-      return cliExit.stopped;
     case "running":
     case "idle":
     case "failed":

@@ -12,6 +12,7 @@ import { working } from "../../agent/skills/limits.js";
 import { asCellError } from "../../base/errors.js";
 import { loadYaml } from "../../base/yaml-file.js";
 import { readAuditLog } from "../../record/audit-verify.js";
+import { actsOf, readGuardianLog } from "./guardian-log.js";
 import { explainMotions } from "./motion-explained.js";
 import { evaluateTargets } from "./procedure-evaluation.js";
 import { TruthClient } from "./truth-client.js";
@@ -52,7 +53,8 @@ async function main(): Promise<void> {
       };
     };
     const rejudged = await rejudgeRecord(audit);
-    const unexplained = explainMotions(await truth.motions(), good);
+    const guardian = await readGuardianLog(path.join(path.dirname(recording), "guardian.log"));
+    const unexplained = explainMotions(await truth.motions(), good, actsOf(guardian));
     const first = good[0]?.monotonicS ?? 0;
     const last = good.at(-1)?.monotonicS ?? 0;
     const summary = {

@@ -418,7 +418,11 @@ export class RobotCell implements Cell {
         runServo: (request, signal) => servo.run(request, signal),
         dh: devices.geometry,
         latch: (why) => void this.latch.engage(why, clock.now()),
-        selfCheck: () => Promise.resolve(this.faults()),
+        selfCheck: () =>
+          Promise.resolve([
+            ...this.faults(),
+            ...(session.needleIntact === false ? ["the needle has no hook at its tip"] : []),
+          ]),
       }),
       audit: recording.audit,
       latch: this.latch,
