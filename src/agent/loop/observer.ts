@@ -40,8 +40,8 @@ export interface ObserverParts {
 
 /** Width of the images that a reasoner gets: frames are reduced by this whole factor. */
 const imageReduction = 2;
-/** A state of the arm older than this says nothing, s. */
-const armAgeS = 0.5;
+/** A state of the arm older than this says nothing, s: the arm itself stops long before, when it hears nothing from here. */
+const armAgeS = 1;
 
 export class Observer {
   /** Ages come from two clocks' readings; the time of a state never runs backwards because of it. */

@@ -58,8 +58,11 @@ export class AlignNeedle implements SkillProgram {
     const next = session.nextTarget();
     if (next === undefined) throw new CellError("COMMAND_INVALID", "there is no target left to align to");
     const { siteM, target } = next.state;
-    if (siteM === undefined)
+    if (siteM === undefined) {
+      // Nothing but a registration localises: make it the next step.
+      session.clearRegistration();
       return { status: "failed", code: "SKILL_FAILED", detail: `target ${target.id} has not been localised` };
+    }
 
     const look = await this.confirmRegistration(bench, context);
     if (look === undefined)

@@ -67,6 +67,19 @@ export class SpatialRegistration implements SkillProgram {
   constructor(private readonly bench: () => Workbench) {}
 
   async run(context: SkillContext): Promise<SkillOutcome> {
+    const { session } = this.bench();
+    try {
+      const outcome = await this.register(context);
+      if (outcome.status !== "succeeded") session.clearRegistration();
+      return outcome;
+    } catch (error) {
+      // Half a registration is none: broken off between fit and localisation it would leave targets without a place.
+      session.clearRegistration();
+      throw error;
+    }
+  }
+
+  private async register(context: SkillContext): Promise<SkillOutcome> {
     const bench = this.bench();
     const { session } = bench;
     const { signal } = context;
@@ -153,7 +166,6 @@ export class SpatialRegistration implements SkillProgram {
     await this.strokeDirection(bench, context);
     const localisationM = await this.localise(bench, context);
     if (!(localisationM < published.localisationM)) {
-      session.clearRegistration();
       return {
         status: "failed",
         code: "REGISTRATION_POOR",
