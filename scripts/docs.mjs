@@ -1,6 +1,7 @@
 /**
  * Writes the parts of the documentation that the program itself knows: the table of configuration keys, the table of
- * command methods and their JSON Schemas. With --check it only says whether they are up to date.
+ * command methods and their JSON Schemas, the prerequisites and invariants of the skills. With --check it only says
+ * whether they are up to date.
  *   npm run docs
  *   node scripts/docs.mjs --check
  */
@@ -16,6 +17,10 @@ const { explainConfig } = await import(path.join(dist, "src/base/config.js"));
 const { methods, eventSchemas, protocolVersion } = await import(
   path.join(dist, "src/service/command/protocol.js")
 );
+const { prerequisites } = await import(path.join(dist, "src/agent/safety/prerequisites.js"));
+const { conditionIds, conditionText } = await import(path.join(dist, "src/agent/safety/conditions.js"));
+const { invariants } = await import(path.join(dist, "src/agent/safety/guard.js"));
+const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
 
 const cell = (text) => String(text).replaceAll("|", "\\|");
 
@@ -55,6 +60,24 @@ function methodTable() {
   );
 }
 
+/** Conditions down, skills across. */
+function skillTable(conditions, mark) {
+  const head = `| it is known that | ${skillNames.map((name) => `\`${name}\``).join(" | ")} |`;
+  const rows = conditions.map(
+    (condition) =>
+      `| ${cell(conditionText[condition])} | ${skillNames.map((name) => mark(name, condition)).join(" | ")} |`,
+  );
+  return [head, `|---|${skillNames.map(() => ":-:|").join("")}`, ...rows].join("\n");
+}
+
+const prerequisiteTable = () =>
+  skillTable(conditionIds, (skill, condition) => prerequisites[skill][condition]);
+
+function invariantTable() {
+  const watched = conditionIds.filter((id) => skillNames.some((skill) => invariants[skill].includes(id)));
+  return skillTable(watched, (skill, condition) => (invariants[skill].includes(condition) ? "watched" : "-"));
+}
+
 function protocolSchema() {
   const calls = Object.entries(methods).map(([name, { summary, control, params, result }]) => [
     name,
@@ -83,6 +106,11 @@ const read = async (file) => readFile(path.join(root, file), "utf8").catch(() =>
 const wanted = {
   "docs/configuration.md": between(await read("docs/configuration.md"), "configuration keys", configTable()),
   "docs/commands.md": between(await read("docs/commands.md"), "methods", methodTable()),
+  "docs/safety.md": between(
+    between(await read("docs/safety.md"), "prerequisites", prerequisiteTable()),
+    "invariants",
+    invariantTable(),
+  ),
   "docs/command-protocol.schema.json": protocolSchema(),
 };
 for (const [file, text] of Object.entries(wanted)) {
