@@ -2,7 +2,7 @@
  * The alignment skill: turns the needle onto the planned axis and puts its tip over the site at the stand-off, in both
  * views. The fine part is the native servo loop: frame → geometry → law → envelope → stage, without JavaScript.
  */
-import { CellError } from "../../base/errors.js";
+import { asCellError, CellError } from "../../base/errors.js";
 import { add, angleBetween, distance, dot, scale, subtract, type Vec3 } from "../../base/transform.js";
 import type { ServoAxis, ServoReport } from "../../cell/native.js";
 import type { BreathingFit } from "../perception/breathing.js";
@@ -13,7 +13,7 @@ import { Skill } from "../safety/skill-names.js";
 import { refineFocus } from "./adjust-focus.js";
 import { published, working } from "./limits.js";
 import { correctPose, plannedAxis, seenAxis } from "./pose-correction.js";
-import { trackSites } from "./site-tracker.js";
+import { focusOnTissue, picksOf, trackSites, type SiteAtRest } from "./site-tracker.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
 import { asPair, viewIndexes, type Look, type Workbench } from "./workbench.js";
 
@@ -153,6 +153,27 @@ export async function approachSite(
   });
 }
 
+/** Tracks the site at the focus of the tip; where it is too blurred to be recognised, at its own focus. */
+async function followSite(
+  bench: Workbench,
+  target: ProcedureTarget,
+  near: readonly [Pixel, Pixel] | undefined,
+  { signal, stage }: Pick<SkillContext, "signal" | "stage">,
+): Promise<SiteAtRest | undefined> {
+  try {
+    return (await trackSites(bench, [{ target, near }], signal))[0];
+  } catch (error) {
+    const known = asCellError(error);
+    if (known.code !== "VISION_UNKNOWN" || signal.aborted) throw error;
+    await stage("site too blurred", { target: target.id, why: known.detail });
+    const focus = { focus1: bench.focusPosition(0), focus2: bench.focusPosition(1) };
+    await focusOnTissue(bench, [near ?? picksOf(target)], signal);
+    const [site] = await trackSites(bench, [{ target, near }], signal);
+    await bench.moveStages(focus, signal, false);
+    return site;
+  }
+}
+
 /** Site tracking, servo and measurement at the stand-off. */
 export async function alignFinely(
   bench: Workbench,
@@ -172,7 +193,7 @@ export async function alignFinely(
     look = await bench.look(signal, 2);
   }
   bench.anchor(look);
-  const [site] = await trackSites(bench, [{ target, near }], signal);
+  const site = await followSite(bench, target, near, context);
   if (site === undefined) throw new RangeError("one target, one site");
   const axis = plannedAxis(bench, target);
   const goals = bench.goals(target, site.rest);

@@ -3,8 +3,9 @@
  */
 import { CellError } from "../../base/errors.js";
 import type { Patch } from "../../cell/native.js";
+import { add, scale } from "../../base/transform.js";
 import { fitBreathing, type BreathingFit, type TrackSample } from "../perception/breathing.js";
-import type { Pixel } from "../perception/view-model.js";
+import { triangulate, type Pixel } from "../perception/view-model.js";
 import { patchPixels } from "../procedure/procedure-file.js";
 import type { ProcedureTarget } from "../procedure/schema.js";
 import { working } from "./limits.js";
@@ -40,6 +41,26 @@ const pickOf = (target: ProcedureTarget, i: ViewIndex): Pixel => {
   const pick = target.picks[i];
   return pick === undefined ? [0, 0] : [pick.x, pick.y];
 };
+
+/** Focuses both views on a tissue point; the needle's tip is brought back by `bench.focusFor(bench.tip())`. */
+export async function focusOnTissue(
+  bench: Workbench,
+  pixels: readonly (readonly [Pixel, Pixel])[],
+  signal: AbortSignal,
+): Promise<void> {
+  const points = pixels.map((pair) => triangulate(bench.views(), pair).point);
+  const mean = scale(
+    points.reduce((sum, point) => add(sum, point), [0, 0, 0]),
+    1 / points.length,
+  );
+  await bench.moveStages(bench.focusFor(mean), signal, false);
+}
+
+/** Where a target was picked, in both views. */
+export const picksOf = (target: ProcedureTarget): readonly [Pixel, Pixel] => [
+  pickOf(target, 0),
+  pickOf(target, 1),
+];
 
 /** Where a site is in one frame of each view now, searched `radius` px around where it was last known. */
 export async function findSite(

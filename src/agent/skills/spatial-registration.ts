@@ -28,7 +28,7 @@ import { refineFocus } from "./adjust-focus.js";
 import { hookContrast } from "./hook-check.js";
 import { published, working } from "./limits.js";
 import { correctPose, plannedAxis } from "./pose-correction.js";
-import { findSite, trackSites } from "./site-tracker.js";
+import { findSite, focusOnTissue, picksOf, trackSites } from "./site-tracker.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
 import { asPair, viewIndexes, type Look, type Workbench } from "./workbench.js";
 
@@ -91,7 +91,9 @@ export class SpatialRegistration implements SkillProgram {
     let look = await bench.look(signal);
     bench.anchor(look);
     await context.stage("clearance", { tipM: look.tipM });
-    const sites = await findSite(bench, next.state.target, undefined, 260);
+    await focusOnTissue(bench, [picksOf(next.state.target)], signal);
+    const sites = await findSite(bench, next.state.target, undefined, 120);
+    await bench.moveStages(bench.focusFor(bench.tip()), signal, false);
     await this.rise(bench, look, sites, context);
     look = await bench.look(signal);
     bench.anchor(look);
@@ -255,11 +257,17 @@ export class SpatialRegistration implements SkillProgram {
   /** Target localisation: end-expiration positions of all targets left. Returns the largest disagreement of views, m. */
   private async localise(bench: Workbench, context: SkillContext): Promise<number> {
     const left = bench.session.targets.filter((state) => !state.implanted);
+    await focusOnTissue(
+      bench,
+      left.map((state) => state.sitePx ?? picksOf(state.target)),
+      context.signal,
+    );
     const sites = await trackSites(
       bench,
       left.map((state) => ({ target: state.target, near: state.sitePx })),
       context.signal,
     );
+    await bench.moveStages(bench.focusFor(bench.tip()), context.signal, false);
     let worst = 0;
     for (const [k, site] of sites.entries()) {
       const state = left[k];

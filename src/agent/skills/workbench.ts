@@ -163,7 +163,7 @@ export class Workbench {
         );
       map.set(axis, value);
     }
-    await this.devices.stages.moveTo(map, { oneSided }, signal);
+    if (map.size > 0) await this.devices.stages.moveTo(map, { oneSided }, signal);
   }
 
   /** Stage X, Y, Z that bring the tip from where it is by `delta` (robot coordinates, m). */
