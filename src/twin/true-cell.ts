@@ -9,7 +9,9 @@ import {
   add,
   compose,
   cross,
+  identity,
   identity3,
+  invert,
   multiply,
   norm,
   rotate,
@@ -221,6 +223,23 @@ export function trueTipPose(
   needle: number,
 ): Transform {
   return cell.tree.pose("tip", { arm, stages, needle }, "world", cell.edges);
+}
+
+/** The needle unit's true pose in the world: what the slide moves in. */
+export function trueSlidePose(
+  cell: TrueCell,
+  arm: Transform,
+  stages: ReadonlyMap<number, number>,
+): Transform {
+  return cell.tree.pose("slide", { arm, stages, needle: 0 }, "world", cell.edges);
+}
+
+/** The tip frame for a needle position (m), from the pose of its slide at 0. */
+export function trueTipFromSlide(cell: TrueCell, slide: Transform, needle: number): Transform {
+  const reading: DeviceReading = { arm: identity, stages: new Map(), needle };
+  // The slide's own fixed edge is in `slide` already: only what its driver adds is left, and the tip's edge.
+  const fixed = cell.edges.get("slide") ?? cell.tree.fixedEdge("slide");
+  return compose(slide, compose(invert(fixed), cell.tree.pose("tip", reading, "needleUnit", cell.edges)));
 }
 
 /** The cartridge's true pose in the world. */
