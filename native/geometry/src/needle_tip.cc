@@ -153,8 +153,9 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
   return best;
 }
 
-// Contrast of the needle's sides between its rounded end and the barb. A ribbon that crosses beyond a hidden
-// tip ends as dark and as sharply as a needle, but has nothing bright beside it there.
+// How much darker the core is than its darker side, as a share of it, between its rounded end and the barb: a
+// share, since over a vessel everything is darker. A ribbon that crosses beyond a hidden tip ends as dark and
+// as sharply as a needle, but is not bright on both sides there.
 double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip, double band) {
   const double side = 0.5 * axis.tipWidth + 1.5 * axis.sigma + 3;
   const double start = tip + 0.55 * axis.tipWidth;
@@ -170,7 +171,8 @@ double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip,
       ++column;
     }
   }
-  return (std::max(sums[0], sums[2]) - sums[1]) / (3 * kSteps);
+  const double darker = std::min(sums[0], sums[2]);
+  return (darker - sums[1]) / std::max(1.0, darker);
 }
 
 }  // namespace

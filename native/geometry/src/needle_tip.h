@@ -13,7 +13,7 @@ struct NeedleTip {
   double depth = 0;     ///< Fitted step, grey levels.
   double surround = 0;  ///< Grey level beyond the tip.
   double residual = 0;  ///< RMS of the fit, grey levels.
-  double flank = 0;     ///< Of the sides just above the tip: the brighter one less the core, grey levels.
+  double flank = 0;     ///< Just above the tip: how much darker the core is than its darker side, as a share.
 };
 
 /// Fits the profile along the axis, read in a band narrower than the core so that neither barb nor ring
