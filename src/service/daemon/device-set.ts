@@ -118,9 +118,9 @@ export class DeviceSet implements CellDevices {
    * other missing device is one. @throws CellError naming the device
    */
   async connect(signal: AbortSignal, log: Logger): Promise<void> {
-    await this.arm.robot.connect(signal);
-    await this.controller.connect(signal);
-    await this.needle.connect(signal);
+    await named("arm", this.arm.robot.connect(signal));
+    await named("stages", this.controller.connect(signal));
+    await named("needle", this.needle.connect(signal));
     for (const microscope of this.microscopes) {
       try {
         await microscope.connect(signal);
@@ -231,6 +231,18 @@ export class DeviceSet implements CellDevices {
     await Promise.allSettled(this.microscopes.map((microscope) => microscope.close()));
     await Promise.allSettled([this.arm.robot.close(), this.controller.close(), this.needle.close()]);
     await this.guardian.stop().catch(() => undefined);
+  }
+}
+
+/** Links name their address; whoever reads the error knows the device by the key of the configuration. */
+async function named(device: string, connecting: Promise<void>): Promise<void> {
+  try {
+    await connecting;
+  } catch (error) {
+    const known = asCellError(error);
+    if (known.detail.startsWith(`${device}:`)) throw known;
+    const { code, detail, remedy } = known;
+    throw new CellError(code, `${device}: ${detail}`, { cause: error, remedy });
   }
 }
 
