@@ -17,7 +17,7 @@ export interface CellContext {
   /** Every loop whose standstill must be noticed registers here; the watchdog is fed only while all advance. */
   readonly progress: ProgressRegistry;
   /** Events for the subscribers of the command socket; never blocks. */
-  publish(event: CellEvent): void;
+  readonly publish: (event: CellEvent) => void;
 }
 
 export interface SelfCheckItem {
