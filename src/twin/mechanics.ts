@@ -98,6 +98,8 @@ interface StandingPoses {
 const stageAxisNumbers = [1, 2, 3, 4, 5, 6, 7];
 /** The longest step while the needle is fast, s: at 100 mm/s it moves 50 µm. Where it pierces is solved, not stepped. */
 const fineStepS = 0.0005;
+/** How often the twin steps, s. */
+export const usualStepS = 0.004;
 
 export class Mechanics {
   readonly phantom: Phantom;
@@ -151,8 +153,10 @@ export class Mechanics {
   /** Advances to `nowS` and returns the truth there. */
   step(nowS: number): MechanicsState {
     const fromS = this.lastS ?? nowS;
-    const moving = Math.abs(this.devices.needle(nowS) - this.lastNeedle) > 5e-6;
-    const steps = moving ? Math.min(400, Math.max(1, Math.ceil((nowS - fromS) / fineStepS))) : 1;
+    // After a late turn of this process the needle may have gone down and come back in between: look at every moment.
+    const fine =
+      nowS - fromS > 2 * usualStepS || Math.abs(this.devices.needle(nowS) - this.lastNeedle) > 5e-6;
+    const steps = fine ? Math.min(4000, Math.max(1, Math.ceil((nowS - fromS) / fineStepS))) : 1;
     let last: { sample: MechanicsSample; tip: Transform; cartridge: Transform } | undefined;
     for (let i = 1; i <= steps; i++) last = this.advance(fromS + ((nowS - fromS) * i) / steps);
     if (last === undefined) throw new RangeError("a step must advance");

@@ -14,7 +14,7 @@ import { add, type Vec3 } from "../base/transform.js";
 import { AriesController } from "./kohzu/aries-controller.js";
 import { AriesTcpServer } from "./kohzu/aries-server.js";
 import { referenceCellStages } from "./kohzu/stage-models.js";
-import { Mechanics, type MechanicsEvent, type MechanicsState } from "./mechanics.js";
+import { Mechanics, usualStepS, type MechanicsEvent, type MechanicsState } from "./mechanics.js";
 import { MotionLog } from "./motion-log.js";
 import { twinAddon, type SceneWriter } from "./native.js";
 import { NeedleDriveEmulator } from "./needle/needle-drive.js";
@@ -27,9 +27,6 @@ import { packScene } from "./scene-layout.js";
 import { drawTrueCell, type TrueCell } from "./true-cell.js";
 import { TruthHistory } from "./truth-history.js";
 import { UrController } from "./ur/ur-controller.js";
-
-/** Mechanics step, s: short against breathing and stages; strokes are cut finer inside. */
-const stepS = 0.004;
 
 export class Twin {
   readonly cell: TrueCell;
@@ -108,7 +105,7 @@ export class Twin {
     await this.pty.open();
     await this.startCameras(files.scene, files.state, files.cameraLog);
     this.readyS = monotonicNow();
-    this.timer = setInterval(() => this.step(), stepS * 1e3);
+    this.timer = setInterval(() => this.step(), usualStepS * 1e3);
     this.control = new RpcServer(files.control, {
       fault: (params) => this.fault(params as unknown as FaultNow),
       info: () => ({ scenario: this.scenario.name, description: this.scenario.description }),
