@@ -38,7 +38,8 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   if (axis.sigma > 0.5 * axis.shankWidth) return notFound("too blurred");
   if (axis.support < 0.4) return notFound("edges are not straight");
   // A vessel wanders: its middles leave the line by more than blur and noise explain.
-  if (axis.straightness > 0.35 + 0.14 * axis.sigma) return notFound("edges are not straight");
+  const double doubt = options.known ? 2 : 1;
+  if (axis.straightness > doubt * (0.35 + 0.14 * axis.sigma)) return notFound("edges are not straight");
 
   // Twice: width and blur at the tip can be told only once the tip is known.
   const NeedleTip firstTip = fitNeedleTip(image, axis, 0, kTipRange + 3 * axis.sigma);
@@ -55,7 +56,8 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   const double ratio =
       (tip.depth / std::max(1.0, tip.surround)) / (axis.depth / std::max(1.0, axis.surround));
   const bool beside = tip.flank > 0.2 * axis.depth / std::max(1.0, axis.surround);
-  if (ratio < (beside ? 0.28 : 0.8) || ratio > 2.5) return notFound("tip stands against something dark");
+  if (ratio < (options.known ? 0.15 : beside ? 0.28 : 0.8) || ratio > (options.known ? 4 : 2.5))
+    return notFound("tip stands against something dark");
   const double tilt = std::abs(std::atan2(axis.frame.directionX, axis.frame.directionY));
   if (tilt > options.maxTiltRad + 0.02) return notFound("no straight dark bar");
 
@@ -78,7 +80,7 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
     return notFound("values not finite");
   }
   // A stretch of vessel passes each check just so; a needle passes some of them well.
-  if (!(result.confidence >= kMinConfidence)) return notFound("doubtful");
+  if (!(result.confidence >= kMinConfidence / doubt)) return notFound("doubtful");
   result.found = true;
   return result;
 }
@@ -191,7 +193,9 @@ NeedleEstimate trackNeedle(const ImageView& image, const NeedleEstimate& prior,
     const Roi tipRegion = {
         static_cast<int>(prior.tipX - options.maxShiftPx), static_cast<int>(prior.tipY - options.maxShiftPx),
         static_cast<int>(2 * options.maxShiftPx), static_cast<int>(2 * options.maxShiftPx)};
-    const NeedleEstimate tracked = judge(image, space.bars, options.search, tipRegion, true);
+    NeedleSearchOptions known = options.search;
+    known.known = true;
+    const NeedleEstimate tracked = judge(image, space.bars, known, tipRegion, true);
     if (tracked.found || !options.allowFullSearch) return tracked;
   }
   return options.allowFullSearch ? findNeedle(image, options.search) : notFound("prior outside the image");

@@ -26,6 +26,7 @@ import {
   directionFromImages,
   drawnView,
   metresPerPixel,
+  projectPoint,
   projectVector,
   triangulate,
   type Pixel,
@@ -297,12 +298,23 @@ export class Workbench {
   /** The needle in one view: tracked from where it was, else searched in the whole frame. */
   async findNeedle(i: ViewIndex, afterS: number): Promise<{ needle: NeedleEstimate; timeS: number }> {
     return this.withFrame(i, afterS, async (frame) => {
-      const prior = this.session.needles[i];
+      const prior = this.expectedNeedle(i);
       let needle = prior?.found === true ? await this.geometry.trackNeedle(frame, prior) : undefined;
       if (needle?.found !== true) needle = await this.geometry.findNeedle(frame);
       if (needle.found) this.session.needles[i] = needle;
       return { needle, timeS: frame.hostTimestampS };
     });
+  }
+
+  /** The last needle of a view, moved to where the registration says that its tip is now. */
+  private expectedNeedle(i: ViewIndex): NeedleEstimate | undefined {
+    const last = this.session.needles[i];
+    const view = this.session.registration?.views[i];
+    if (last === undefined || view === undefined) return last;
+    const [tipX, tipY] = projectPoint(view, this.tip());
+    const { widthPx, heightPx } = this.file.microscopes[i];
+    const inside = tipX > 0 && tipY > 0 && tipX < widthPx && tipY < heightPx;
+    return inside ? { ...last, tipX, tipY } : last;
   }
 
   /**

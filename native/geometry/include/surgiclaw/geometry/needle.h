@@ -30,6 +30,8 @@ struct NeedleSearchOptions {
   double maxTiltRad = 1.13;        ///< Largest angle of the needle from straight down (65°).
   double minVisibleLengthPx = 90;  ///< Shorter bars are not accepted as a needle.
   double minContrast = 8;          ///< Grey levels between shank and surroundings.
+  /// A needle is known to be here (it is being tracked): what hangs on it or lies behind it raises no doubt.
+  bool known = false;
 };
 
 struct NeedleTrackOptions {
