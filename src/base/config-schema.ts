@@ -110,52 +110,13 @@ const loop = z.strictObject({
     "longest wait for an operator before the procedure ends as waiting; 0 waits for ever",
     { unit: "s", live: true },
   ),
-  maxCycles: key(z.int().min(1).max(10000).default(200), "decisions after which an operator is asked", {
-    live: true,
-  }),
-});
-
-/** Acceptance limits. They may be set tighter than published, never looser. */
-const skills = z.strictObject({
-  registration: z
-    .strictObject({
-      poses: key(z.int().min(8).max(64).default(10), "tip poses used for the fit"),
-      heldOutPoses: key(z.int().min(2).max(16).default(4), "tip poses left out of the fit, to measure TRE"),
-      maxTreM: key(z.number().min(1e-5).max(0.5e-3).default(0.5e-3), "TRE must stay below", { unit: "m" }),
-      maxLocalisationM: key(
-        z.number().min(1e-6).max(0.1e-3).default(0.1e-3),
-        "localisation must stay below",
-        {
-          unit: "m",
-        },
-      ),
-    })
-    .prefault({}),
-  alignment: z
-    .strictObject({
-      maxAngleDeg: key(z.number().min(0.05).max(2).default(2), "needle angle must stay below", {
-        unit: "deg",
-      }),
-      maxErrorUm: key(
-        z.number().min(0.5).max(5).default(5),
-        "image error of the tip must stay below, per view",
-        {
-          unit: "um",
-        },
-      ),
-      frames: key(z.int().min(2).max(50).default(3), "consecutive frames within the limits"),
-    })
-    .prefault({}),
-  insertion: z
-    .strictObject({
-      maxAngleDeg: key(z.number().min(0.1).max(5).default(5), "needle angle must stay below", {
-        unit: "deg",
-      }),
-      maxLandingUm: key(z.number().min(1).max(30).default(30), "landing error must stay below", {
-        unit: "um",
-      }),
-    })
-    .prefault({}),
+  maxCycles: key(
+    z.int().min(1).max(10000).default(200),
+    "skills run since a target was last implanted after which an operator is asked",
+    {
+      live: true,
+    },
+  ),
 });
 
 const command = z.strictObject({
@@ -236,7 +197,6 @@ export const configSchema = z.strictObject({
   }),
   reasoner: reasoner.prefault({}),
   loop: loop.prefault({}),
-  skills: skills.prefault({ registration: {}, alignment: {}, insertion: {} }),
   record: record.prefault({}),
   command: command.prefault({}),
   log: log.prefault({}),

@@ -33,6 +33,8 @@ const rows = { from: 900, to: 1560 } as const;
 const spacingM = 2.4e-4;
 const vesselM = 7e-5;
 const minScore = 0.6;
+/** Sites beyond the wanted ones, in case some have no sharp match. */
+const spareSites = 3;
 
 /** 2×2 image matrix of the tissue plane (spanned by `u`, `v`): px per metre. */
 type Plane = readonly [number, number, number, number];
@@ -117,7 +119,7 @@ export async function proposeTargets(
     const matches: Match[] = [];
     for (const candidate of candidates) {
       signal.throwIfAborted();
-      if (matches.length >= options.count) break;
+      if (matches.length >= options.count + spareSites) break;
       const found = await match(candidate, heightM, 48);
       if (
         found === undefined ||
@@ -128,12 +130,7 @@ export async function proposeTargets(
       if (matches.some((other) => flatDistance(other.point, found.point, up) < spacingM)) continue;
       matches.push(found);
     }
-    if (matches.length < options.count)
-      throw new CellError(
-        "VISION_UNKNOWN",
-        `only ${matches.length} of ${options.count} sites are textured, clear of vessels and matched in both views (${candidates.length} candidates)`,
-        { remedy: "move the tissue, ask for fewer targets, or pick them by hand" },
-      );
+    if (matches.length < options.count) throw tooFew(matches.length, options.count, candidates.length);
     const hashes = await Promise.all(frames.map((frame) => bench.geometry.hashFrame(frame)));
     const snapshot = frames.map((frame, i) => ({
       view: bench.file.microscopes[i as 0 | 1].name,
@@ -149,7 +146,9 @@ export async function proposeTargets(
       }),
     );
     const targets: ProcedureTarget[] = [];
-    for (const [k, found] of matches.entries()) {
+    for (const found of matches) {
+      if (targets.length >= options.count) break;
+      signal.throwIfAborted();
       const patch = bench.geometry.cutPatch(
         first,
         found.candidate.x,
@@ -157,20 +156,18 @@ export async function proposeTargets(
         patchSize,
         patchSize,
       );
-      const picks = await pickInFocus(bench, signal, {
-        ...found,
-        patch,
-        map: planeMap(planes[0], planes[1]),
-        views,
-      });
+      const map = planeMap(planes[0], planes[1]);
+      const picks = await pickInFocus(bench, signal, { ...found, patch, map, views });
+      // A site that is lost or has no match once it is sharp is left out; spare ones follow.
+      if (picks === undefined) continue;
       targets.push({
-        id: `T${k + 1}`,
-        electrode: k + 1,
+        id: `T${targets.length + 1}`,
+        electrode: targets.length + 1,
         picks: picks.map((pick, i) => ({ ...pick, axis: [...axes[i as 0 | 1]] })),
         vesselDistanceM: found.candidate.vesselDistancePx * scaleM,
       });
     }
-    await bench.moveStages(focusBefore, signal, false);
+    if (targets.length < options.count) throw tooFew(targets.length, options.count, candidates.length);
     return {
       version: 1,
       id: options.id,
@@ -183,8 +180,16 @@ export async function proposeTargets(
     };
   } finally {
     for (const frame of frames) frame.release();
+    if (!signal.aborted) await bench.moveStages(focusBefore, signal, false);
   }
 }
+
+const tooFew = (found: number, wanted: number, candidates: number): CellError =>
+  new CellError(
+    "VISION_UNKNOWN",
+    `only ${found} of ${wanted} sites are textured, clear of vessels and matched in both views (${candidates} candidates)`,
+    { remedy: "move the tissue, ask for fewer targets, or pick them by hand" },
+  );
 
 /**
  * Picks one site with both microscopes focused on it: sharp patches correlate without bias, and track best. The pixel of
@@ -194,7 +199,7 @@ async function pickInFocus(
   bench: Workbench,
   signal: AbortSignal,
   site: Match & { readonly patch: Patch; readonly map: Plane; readonly views: ViewPair },
-): Promise<Omit<ProcedureTarget["picks"][number], "axis">[]> {
+): Promise<Omit<ProcedureTarget["picks"][number], "axis">[] | undefined> {
   await bench.moveStages(bench.focusFor(site.point), signal, false);
   const afterS = bench.clock.now();
   const frames: FrameLease[] = [];
@@ -203,12 +208,10 @@ async function pickInFocus(
     const [first, second] = asPair(frames);
     const [x, y] = site.pixels[0];
     const again = await bench.geometry.matchPatch(first, site.patch, x, y, 70);
-    if (!again.found || again.score < minScore)
-      throw new CellError("VISION_UNKNOWN", "a chosen site was lost when the microscopes focused on it");
+    if (!again.found || again.score < minScore) return undefined;
     const carried = bench.geometry.cutPatch(first, again.x, again.y, patchSize, patchSize, site.map);
     const match = await bench.geometry.matchPatch(second, carried, site.pixels[1][0], site.pixels[1][1], 70);
-    if (!match.found || match.score < minScore)
-      throw new CellError("VISION_UNKNOWN", "a chosen site has no sharp match in the second view");
+    if (!match.found || match.score < minScore) return undefined;
     return viewIndexes.map((i) => {
       const frame = asPair(frames)[i];
       const at = i === 0 ? again : match;

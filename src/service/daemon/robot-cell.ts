@@ -2,9 +2,8 @@
  * The cell of this daemon: devices, session, skills, loop and recording brought together. The daemon decides when; this
  * knows what. Everything that may move goes through the loop's gate or is entered in the audit log before it moves.
  */
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, statfs } from "node:fs/promises";
 import path from "node:path";
-import { statfs } from "node:fs/promises";
 import { calibratedEdges, loadCalibration, type Calibration } from "../../base/calibration-file.js";
 import { readCellFile, type CellFile } from "../../base/cell-file.js";
 import type { LoadedConfig } from "../../base/config.js";
@@ -86,6 +85,7 @@ export class RobotCell implements Cell {
     const guardianLog = path.join(config.record.folder, "guardian.log");
     const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
     const reasoner = await this.makeReasoner();
+    await mkdir(config.record.folder, { recursive: true });
     try {
       await devices.connect(signal, log);
     } catch (error) {
@@ -446,7 +446,7 @@ export class RobotCell implements Cell {
           : "all targets are implanted and the needle is withdrawn",
       emit: (event) => this.publish(event),
     };
-    const loop = new DecisionLoop(ports, this.loopOptions());
+    const loop = new DecisionLoop(ports, this.loopOptions(targets.length === 0));
     const ending = new AbortController();
     const done = loop.run(ending.signal).then(async (result) => {
       await this.conclude(run, result);
@@ -474,7 +474,8 @@ export class RobotCell implements Cell {
     this.context.publish({ topic: "state", event: this.status() });
   }
 
-  private loopOptions(): LoopOptions {
+  /** A preparation for planning ends where a procedure would wait for a person: its caller is there. */
+  private loopOptions(planning: boolean): LoopOptions {
     const { loop, reasoner, devices } = this.loaded.config;
     const cameras = devices.microscopes.map((microscope) => microscope.name);
     const standard = defaultLoopOptions(cameras);
@@ -487,7 +488,11 @@ export class RobotCell implements Cell {
       },
       refusalBudget: loop.refusalBudget,
       reasonerBudgetS: Math.min(reasoner.deadlineS, loop.observationMaxAgeS),
-      ...(loop.operatorTimeoutS > 0 ? { operatorWaitS: loop.operatorTimeoutS } : {}),
+      ...(planning
+        ? { operatorWaitS: 0.1 }
+        : loop.operatorTimeoutS > 0
+          ? { operatorWaitS: loop.operatorTimeoutS }
+          : {}),
       progress: { ...standard.progress, runsPerTarget: loop.maxCycles },
     };
   }
