@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Format of the C++ sources, and with --tidy the static checks. --fix formats in place.
+# Format of the C++ sources (--fix formats in place), or with --tidy the static checks.
 #
 # Versions of clang-format disagree about details, so only version 14 (Debian 12) judges; elsewhere this says so and
-# passes. clang-tidy needs the native build of `setup.sh full` (build/compile_commands.json).
+# passes. clang-tidy needs the native build of `setup.sh full` (build/compile_commands.json); --tidy checks the parts that
+# may move or stop something, --tidy-all every native library (minutes).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 pinned=14
+tidy_parts='realtime|servo|guardian'
 
 # find_tool NAME: the tool in the pinned version, or nothing.
 find_tool() {
@@ -33,7 +35,8 @@ case ${1:-} in
       say "clang-format: ${#sources[@]} files as they should be"
     fi
     ;;
-  --tidy)
+  --tidy | --tidy-all)
+    [[ $1 == --tidy ]] || tidy_parts='[^/]+'
     tool=$(find_tool clang-tidy)
     if [[ -z $tool ]]; then
       say "clang-tidy $pinned is not here: no static checks of C++"
@@ -46,7 +49,7 @@ case ${1:-} in
     headers=$(find native -name '*.h' -exec cat {} + | cat - .clang-tidy | sha256sum | cut -d' ' -f1)
     checked=()
     for source in "${sources[@]}"; do
-      [[ $source == native/*.cc ]] || continue
+      [[ $source =~ ^native/($tidy_parts)/.*\.cc$ ]] || continue
       key=$( { sha256sum <"$source"; echo "$headers"; } | sha256sum | cut -d' ' -f1)
       [[ -f $stamps/$key ]] || checked+=("$source:$key")
     done
@@ -57,5 +60,5 @@ case ${1:-} in
       source=${3%:*} key=${3##*:}
       "$1" -p build --quiet --warnings-as-errors="*" "$source" 2>/dev/null && touch "$2/$key"' _ "$tool" "$stamps"
     ;;
-  *) die "unknown option $1 (--fix or --tidy)" ;;
+  *) die "unknown option $1 (--fix, --tidy or --tidy-all)" ;;
 esac
