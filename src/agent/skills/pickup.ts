@@ -182,6 +182,9 @@ export async function pickUp(
     const lateral = norm(subtract(error, scale(barb, dot(error, barb))));
     if (look2 > 0 && lateral < hoverToleranceM) {
       await context.stage("pickup: hover", { loop: k, lateralM: lateral, looks: look2 });
+      // From here on the ring may be on the barb, whatever happens: it is no loop of the cartridge any more.
+      bench.session.loops.delete(k);
+      bench.session.loaded = k;
       await bench.moveTipBy(
         scale(barb, dot(error, barb) + distances.hover - distances.engaged),
         signal,
@@ -213,6 +216,7 @@ export async function pickUp(
     scores: [...carried.scores],
     risenM: risen,
   });
+  if (!carried.seen) bench.session.loaded = undefined;
   return {
     loop: k,
     engaged: carried.seen,
