@@ -153,10 +153,8 @@ export class Mechanics {
   /** Advances to `nowS` and returns the truth there. */
   step(nowS: number): MechanicsState {
     const fromS = this.lastS ?? nowS;
-    // After a late turn of this process the needle may have gone down and come back in between: look at every moment.
-    const fine =
-      nowS - fromS > 2 * usualStepS || Math.abs(this.devices.needle(nowS) - this.lastNeedle) > 5e-6;
-    const steps = fine ? Math.min(4000, Math.max(1, Math.ceil((nowS - fromS) / fineStepS))) : 1;
+    const strokes = this.needleMovedSince(fromS, nowS);
+    const steps = strokes ? Math.min(4000, Math.max(1, Math.ceil((nowS - fromS) / fineStepS))) : 1;
     let last: { sample: MechanicsSample; tip: Transform; cartridge: Transform } | undefined;
     for (let i = 1; i <= steps; i++) last = this.advance(fromS + ((nowS - fromS) * i) / steps);
     if (last === undefined) throw new RangeError("a step must advance");
@@ -166,6 +164,15 @@ export class Mechanics {
       ...needleSegments(this.cell.file, tip, this.needleBroken),
     ];
     return { ...sample, segments, loops: this.loops };
+  }
+
+  /** Whether the needle moved at any moment of the span: after a late turn it may have gone down and come back. */
+  private needleMovedSince(fromS: number, toS: number): boolean {
+    const looks = Math.min(2000, Math.max(1, Math.ceil((toS - fromS) / usualStepS)));
+    for (let k = 1; k <= looks; k++)
+      if (Math.abs(this.devices.needle(fromS + ((toS - fromS) * k) / looks) - this.lastNeedle) > 5e-6)
+        return true;
+    return false;
   }
 
   private advance(timeS: number): { sample: MechanicsSample; tip: Transform; cartridge: Transform } {

@@ -42,7 +42,8 @@ function armPath(dh: DhParameters): ArmPath {
   };
   return {
     manipulability: least,
-    nearSingularity: (q) => singularityLevel(singularityMeasures(dh, joints(q)), "clear") !== "clear",
+    // With the hysteresis of a warning that stands: what the gate still calls near must be left.
+    nearSingularity: (q) => singularityLevel(singularityMeasures(dh, joints(q)), "warn") !== "clear",
     flange: (q) => forward(dh, joints(q)).translation,
     raised: (q, heightM) => {
       const pose = forward(dh, joints(q));
