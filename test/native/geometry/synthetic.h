@@ -1,5 +1,5 @@
-// Synthetic frames with known sub-pixel truth, from formulas: silhouettes convolved with a Gaussian or a disc by
-// numerical integration. Independent of native/optics, which the detectors will meet in the twin.
+// Synthetic frames with known sub-pixel truth, from formulas: silhouettes convolved with a Gaussian or a disc
+// by numerical integration. Independent of native/optics, which the detectors will meet in the twin.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,12 @@ struct Canvas {
   std::vector<float> grey;
 
   Canvas(int w, int h, double level)
-      : width(w), height(h), grey(static_cast<size_t>(w) * static_cast<size_t>(h), static_cast<float>(level)) {}
-  float& at(int x, int y) { return grey[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)]; }
+      : width(w),
+        height(h),
+        grey(static_cast<size_t>(w) * static_cast<size_t>(h), static_cast<float>(level)) {}
+  float& at(int x, int y) {
+    return grey[static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x)];
+  }
   /// Covers a pixel by a share of something of another brightness.
   void cover(int x, int y, double share, double level) {
     float& pixel = at(x, y);
@@ -44,7 +48,9 @@ struct Frame {
 class ValueNoise {
  public:
   ValueNoise(uint64_t seed, double cell, int width, int height)
-      : cell_(cell), columns_(static_cast<int>(width / cell) + 5), rows_(static_cast<int>(height / cell) + 5) {
+      : cell_(cell),
+        columns_(static_cast<int>(width / cell) + 5),
+        rows_(static_cast<int>(height / cell) + 5) {
     std::mt19937_64 random(seed);
     std::normal_distribution<float> normal;
     lattice_.resize(static_cast<size_t>(columns_) * static_cast<size_t>(rows_));
@@ -63,7 +69,8 @@ class ValueNoise {
     double sum = 0;
     for (int b = 0; b < 4; ++b) {
       for (int a = 0; a < 4; ++a) {
-        sum += wx[a] * wy[b] * static_cast<double>(lattice_[static_cast<size_t>((j + b - 1) * columns_ + i + a - 1)]);
+        sum += wx[a] * wy[b] *
+               static_cast<double>(lattice_[static_cast<size_t>((j + b - 1) * columns_ + i + a - 1)]);
       }
     }
     return sum * 2.2;  // The B-spline averages: its own deviation is about 0.45.
@@ -85,7 +92,8 @@ class ValueNoise {
 };
 
 /// Adds texture: amplitude as a share of the level, per octave cell size in px.
-inline void addTexture(Canvas& canvas, uint64_t seed, const std::vector<std::pair<double, double>>& cellAndShare) {
+inline void addTexture(Canvas& canvas, uint64_t seed,
+                       const std::vector<std::pair<double, double>>& cellAndShare) {
   for (size_t k = 0; k < cellAndShare.size(); ++k) {
     const ValueNoise noise(seed * 977 + k, cellAndShare[k].first, canvas.width, canvas.height);
     for (int y = 0; y < canvas.height; ++y) {
@@ -108,7 +116,8 @@ struct NeedleShape {
   double capLength = 11;  ///< Where the full tip width is reached.
   double capRadius = 5;   ///< Sphere at the very end; a cone leads from it to the full width.
   double sigma = 1.5;     ///< Blur at the tip.
-  double sigmaSlope = 0;  ///< Linear growth with u of the distance from focus, as σ² = σ0² + (slope·(u − uFocus))².
+  double sigmaSlope =
+      0;  ///< Linear growth with u of the distance from focus, as σ² = σ0² + (slope·(u − uFocus))².
   double focusAt = 0;
   double level = 25;
   bool barb = false;
@@ -122,7 +131,8 @@ struct NeedleShape {
   double blur(double u) const { return std::hypot(sigma, sigmaSlope * (u - focusAt)); }
   double half(double u) const {
     if (u <= 0) return 0;
-    if (u < capRadius) return std::sqrt(std::max(0.0, capRadius * capRadius - (capRadius - u) * (capRadius - u)));
+    if (u < capRadius)
+      return std::sqrt(std::max(0.0, capRadius * capRadius - (capRadius - u) * (capRadius - u)));
     const double body = 0.5 * (tipWidth + (shankWidth - tipWidth) * std::clamp(u / taperLength, 0.0, 1.0));
     if (u < capLength) return capRadius + (body - capRadius) * (u - capRadius) / (capLength - capRadius);
     return body;
@@ -158,7 +168,8 @@ struct NeedleShape {
         if (overlap > 0) sum += overlap * step / (3.14159265358979 * reach * reach);
       } else {
         const double z = (u - v) / s;
-        sum += std::exp(-0.5 * z * z) / (s * 2.50662827463) * step * (normalCdf((r - t) / s) - normalCdf((l - t) / s));
+        sum += std::exp(-0.5 * z * z) / (s * 2.50662827463) * step *
+               (normalCdf((r - t) / s) - normalCdf((l - t) / s));
       }
     }
     return sum;
@@ -175,16 +186,18 @@ inline void drawNeedle(Canvas& canvas, const NeedleShape& shape) {
       const double u = -(px * dx + py * dy);
       const double t = px * dy - py * dx;
       const double s = shape.blur(std::max(0.0, u));
-      const double side = 0.5 * shape.shankWidth + (u < 60 + 5 * s && shape.barb ? shape.barbReach : 0.0) + 5 * s;
+      const double side =
+          0.5 * shape.shankWidth + (u < 60 + 5 * s && shape.barb ? shape.barbReach : 0.0) + 5 * s;
       if (std::abs(t) > side || u < -5 * s) continue;
       canvas.cover(x, y, shape.coverage(u, t), shape.level);
     }
   }
 }
 
-/// A soft band along a polyline (vessel, ribbon, thread): coverage of the nearest segment's blurred bar with round ends.
-inline void drawBand(Canvas& canvas, const std::vector<std::pair<double, double>>& line, double width, double sigma,
-                     double level, double opacity = 1) {
+/// A soft band along a polyline (vessel, ribbon, thread): coverage of the nearest segment's blurred bar with
+/// round ends.
+inline void drawBand(Canvas& canvas, const std::vector<std::pair<double, double>>& line, double width,
+                     double sigma, double level, double opacity = 1) {
   double minX = 1e9, maxX = -1e9, minY = 1e9, maxY = -1e9;
   const double margin = 0.5 * width + 4 * sigma + 1;
   for (const auto& [x, y] : line) {
@@ -193,8 +206,10 @@ inline void drawBand(Canvas& canvas, const std::vector<std::pair<double, double>
     minY = std::min(minY, y - margin);
     maxY = std::max(maxY, y + margin);
   }
-  for (int y = std::max(0, static_cast<int>(minY)); y < std::min(canvas.height, static_cast<int>(maxY) + 1); ++y) {
-    for (int x = std::max(0, static_cast<int>(minX)); x < std::min(canvas.width, static_cast<int>(maxX) + 1); ++x) {
+  for (int y = std::max(0, static_cast<int>(minY)); y < std::min(canvas.height, static_cast<int>(maxY) + 1);
+       ++y) {
+    for (int x = std::max(0, static_cast<int>(minX)); x < std::min(canvas.width, static_cast<int>(maxX) + 1);
+         ++x) {
       double nearest = 1e9;
       for (size_t k = 0; k + 1 < line.size(); ++k) {
         const double ax = line[k].first;
@@ -205,7 +220,8 @@ inline void drawBand(Canvas& canvas, const std::vector<std::pair<double, double>
         nearest = std::min(nearest, std::hypot(x - ax - f * bx, y - ay - f * by));
       }
       if (nearest > margin) continue;
-      const double share = normalCdf((nearest + 0.5 * width) / sigma) - normalCdf((nearest - 0.5 * width) / sigma);
+      const double share =
+          normalCdf((nearest + 0.5 * width) / sigma) - normalCdf((nearest - 0.5 * width) / sigma);
       canvas.cover(x, y, opacity * share, level);
     }
   }
