@@ -54,6 +54,9 @@ export interface DaemonFile {
   [key: string]: unknown;
 }
 
+/** From these states a procedure does not go on by itself. */
+const givenUp: ReadonlySet<string> = new Set(["stopped", "waiting_operator", "failed"]);
+
 /** When an event happened, monotonic s. */
 export const atS = ({ topic, event }: CellEvent): number => (topic === "state" ? NaN : event.atS);
 
@@ -217,7 +220,10 @@ export class CellHarness {
     return this.events.length;
   }
 
-  /** The first event since `from` that satisfies `wanted`. @throws at the deadline, with what came instead */
+  /**
+   * The first event since `from` that satisfies `wanted`.
+   * @throws at the deadline, and when a person is asked before it came; with what came instead
+   */
   async until(
     wanted: (event: CellEvent) => boolean,
     what: string,
@@ -232,7 +238,10 @@ export class CellHarness {
         await this.nextEvent(Math.min(leftS, 1));
       }
       const event = this.events[index];
-      if (event !== undefined && wanted(event)) return event;
+      if (event === undefined) continue;
+      if (wanted(event)) return event;
+      if (event.topic === "state" && givenUp.has(event.event.procedure))
+        throw new Error(`${what} will not come: ${event.event.procedure}: ${event.event.reason}`);
     }
   }
 

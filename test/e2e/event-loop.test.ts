@@ -66,15 +66,15 @@ t.test("the event loop blocked for ten seconds", { timeout }, async (t) => {
   });
 
   await t.test("a reset and the operator's word, and the procedure goes on", { timeout }, async (t) => {
-    const before = cell.mark();
     await cell.command.control("reset", {}, { timeoutS: 40 });
     t.match(await cell.status(), { stopLatched: false, procedure: "waiting_operator" });
     const resetS = monotonicNow();
     await systemClock.sleep(1);
     const moved = (await cell.truth.motions()).filter(({ startS }) => startS > resetS);
     t.same(moved, [], "a reset moves nothing");
+    const again = cell.mark();
     await cell.command.control("retry", {}, { timeoutS: 30 });
-    const away = await cell.stage("arm away and back", patience.registrationS, before);
+    const away = await cell.stage("arm away and back", patience.registrationS, again);
     await cell.moving("arm", atS(away), patience.stopS);
     t.pass("the registration runs again");
   });
