@@ -2,7 +2,7 @@
  * Follows tissue sites in both views for a few breaths and says where they rest: the inner stage "target localisation".
  */
 import { CellError } from "../../base/errors.js";
-import type { Patch } from "../../cell/native.js";
+import type { Patch, PatchMatch } from "../../cell/native.js";
 import { add, scale } from "../../base/transform.js";
 import { fitBreathing, type BreathingFit, type TrackSample } from "../perception/breathing.js";
 import { triangulate, type Pixel } from "../perception/view-model.js";
@@ -11,8 +11,12 @@ import type { ProcedureTarget } from "../procedure/schema.js";
 import { working } from "./limits.js";
 import { asPair, viewIndexes, type ViewIndex, type Workbench } from "./workbench.js";
 
-/** Smallest correlation that counts as the same tissue. */
-const minScore = 0.55;
+/**
+ * Whether a match is the same tissue: a good correlation, or a fair one that stands out. A thread that an earlier
+ * electrode left across the patch, or a little blur, costs correlation but leaves no other place that looks alike.
+ */
+const recognised = (match: PatchMatch): boolean =>
+  match.found && (match.score >= 0.55 || (match.score >= 0.38 && match.distinctness >= 0.12));
 /** Breathing and pulse move a site less than this from one frame to the next, px. */
 const followRadiusPx = 26;
 
@@ -75,7 +79,7 @@ export async function findSite(
       bench.withFrame(i, afterS, async (frame): Promise<Pixel> => {
         const [x, y] = near?.[i] ?? pickOf(target, i);
         const match = await bench.geometry.matchPatch(frame, patchOf(target, i), x, y, radius);
-        if (!match.found || match.score < minScore)
+        if (!recognised(match))
           throw new CellError(
             "VISION_UNKNOWN",
             `target ${target.id} is not seen in ${bench.file.microscopes[i].name} (best match ${match.score.toFixed(2)})`,
@@ -128,7 +132,7 @@ export async function trackSites(
                 follow.at[1],
                 radius,
               );
-              if (match.found && match.score >= minScore) {
+              if (recognised(match)) {
                 follow.found = true;
                 follow.at = [match.x, match.y];
                 follow.samples.push({ timeS: frame.hostTimestampS, coordinates: [match.x, match.y] });
