@@ -309,7 +309,8 @@ void GenicamCamera::stopStream() noexcept {
 void GenicamCamera::closeDevice() noexcept {
   stopStream();
   if (camera_ == nullptr) return;
-  {
+  // There is none when the camera turned out to be another program's.
+  if (control_ != nullptr) {
     const std::lock_guard<std::mutex> lock(control_->mutex);
     control_->owner = nullptr;
   }
