@@ -23,6 +23,7 @@ import {
   type ViewModel,
   type ViewPair,
 } from "../perception/view-model.js";
+import type { ProcedureTarget } from "../procedure/schema.js";
 import { Skill } from "../safety/skill-names.js";
 import { refineFocus } from "./adjust-focus.js";
 import { hookContrast } from "./hook-check.js";
@@ -91,9 +92,7 @@ export class SpatialRegistration implements SkillProgram {
     let look = await bench.look(signal);
     bench.anchor(look);
     await context.stage("clearance", { tipM: look.tipM });
-    await focusOnTissue(bench, [picksOf(next.state.target)], signal);
-    const sites = await findSite(bench, next.state.target, undefined, 120);
-    await bench.moveStages(bench.focusFor(bench.tip()), signal, false);
+    const sites = await this.findTarget(bench, next.state.target, signal);
     await this.rise(bench, look, sites, context);
     look = await bench.look(signal);
     bench.anchor(look);
@@ -180,6 +179,20 @@ export class SpatialRegistration implements SkillProgram {
       detail: `held-out error ${(treM * 1e6).toFixed(0)} µm, targets localised within ${(localisationM * 1e6).toFixed(1)} µm`,
       measurements: { treM, freM, localisationM, poses: first.points.length, heldOut: second.points.length },
     };
+  }
+
+  /** Where the target is now; the focus goes to the tissue for it and comes back to the tip, found or not. */
+  private async findTarget(
+    bench: Workbench,
+    target: ProcedureTarget,
+    signal: AbortSignal,
+  ): Promise<readonly [Pixel, Pixel]> {
+    await focusOnTissue(bench, [picksOf(target)], signal);
+    try {
+      return await findSite(bench, target, undefined, 120);
+    } finally {
+      if (!signal.aborted) await bench.moveStages(bench.focusFor(bench.tip()), signal, false);
+    }
   }
 
   /** Lifts the tip until it is clear of the tissue for moves across. */
