@@ -132,7 +132,8 @@ TEST(GenicamCamera, aSecondControllerIsRefusedAndTheNextFreeMomentTaken) {
   first->open();
   const auto second = makeCamera(options());
   std::thread leaves([&] {
-    std::this_thread::sleep_for(1s);
+    // Longer than the 2.5 s that Aravis asks for control in one attempt.
+    std::this_thread::sleep_for(4s);
     first->close();
   });
   // The first attempt finds the camera controlled; one after the heartbeat's time succeeds.
