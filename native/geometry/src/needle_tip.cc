@@ -127,12 +127,13 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
   Located best;
   best.s = guess;
   const int count = static_cast<int>(profile.size());
-  for (int round = 0; round < 2; ++round) {
+  // The window follows the guess, so the minimum may move with it: until it stays inside its span.
+  for (int round = 0; round < 5; ++round) {
     const int from = std::clamp(static_cast<int>(std::lround(best.s - below - first)), 0, count - 1);
     const int to = std::clamp(static_cast<int>(std::lround(best.s + above - first)), from, count - 1);
     const double step = round == 0 ? 1.0 : 0.25;
     const double centre = best.s;
-    const double span = round == 0 ? range : 2.0;
+    const double span = round == 0 ? range : 2.5;
     best.fit = LinearFit{};
     for (double s = centre - span; s <= centre + span + 1e-9; s += step) {
       const LinearFit fit = fitAt(profile, first, from, to, model, s);
@@ -142,12 +143,13 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
       }
     }
     best.samples = to - from + 1;
-    if (round == 1) {
+    if (round > 0 && std::abs(best.s - centre) < span - step) {
       const double a = fitAt(profile, first, from, to, model, best.s - 0.5).residual;
       const double b = best.fit.residual;
       const double c = fitAt(profile, first, from, to, model, best.s + 0.5).residual;
       best.curvature = (a - 2 * b + c) / 0.25;
       if (best.curvature > 1e-9) best.s += std::clamp(0.25 * (a - c) / (a - 2 * b + c), -0.5, 0.5);
+      break;
     }
   }
   return best;
@@ -175,15 +177,13 @@ double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip,
   return (darker - sums[1]) / std::max(1.0, darker);
 }
 
-}  // namespace
-
-namespace {
-
 // Where the dark core most likely ends: as dark as the shaft on one side, clearly brighter on the other,
 // whatever the background is there. `around` when nothing is better.
 double coarseEnd(const std::vector<double>& profile, double first, const NeedleAxis& axis, double around,
                  double range) {
-  const double core = axis.surround - axis.depth;
+  // Blurred, the narrow end is never as dark as the fitted core.
+  const double visible = 2 * normalTable().cdf(0.5 * axis.tipWidth / axis.sigma) - 1;
+  const double core = axis.surround - visible * axis.depth;
   const int gap = static_cast<int>(std::lround(1.5 * axis.sigma + 3));
   constexpr int kMean = 16;
   const int count = static_cast<int>(profile.size());

@@ -19,6 +19,7 @@ constexpr double kMinDarkness = 0.15;  // The same as a share of the surrounding
 constexpr double kMinOpen = 0.08;      // Share of the expected difference to a filled disc that must be seen.
 constexpr double kSameMaterial = 0.2;  // Pull of wire and ribbon to one darkness.
 constexpr double kSameScore = 0.07;    // Scores this near each other count as equal.
+constexpr double kMaxSigma = 8;        // Beyond it nothing is left of an opening.
 constexpr double kMaxSize = 200;       // Largest half extent of a ring, px.
 
 RingEstimate notFound(const char* reason) {
@@ -320,7 +321,7 @@ Refined refine(const ImageView& image, const RingShape& shape, double x, double 
         if (!step.allFinite()) break;
         Eigen::Vector3d next = p;
         for (int k = 0; k < 3; ++k) next(k) += std::clamp(step(k), k < 2 ? -1.5 : -0.5, k < 2 ? 1.5 : 0.5);
-        next(2) = std::clamp(next(2), std::log(0.6), std::log(12.0));
+        next(2) = std::clamp(next(2), std::log(0.6), std::log(kMaxSigma));
         coverAt(next, movedRing[0], movedRibbon[0]);
         const ModelFit fit = window.fit(movedRing[0], movedRibbon[0], kSameMaterial);
         if (fit.ok && fit.sum < now.sum) {
@@ -447,7 +448,8 @@ RingEstimate findRing(const ImageView& image, double x, double y, double radius,
     if (known) continue;
     tried.push_back(candidate);
     const Refined ring = refine(image, shape, candidate.x, candidate.y, candidate.sigma);
-    if (!ring.ok || ring.fit.score() < kMinScore) continue;
+    // At the bound of the blur any dark patch will do for a ring.
+    if (!ring.ok || ring.fit.score() < kMinScore || ring.sigma > 0.97 * kMaxSigma) continue;
     // Each for itself, wire and ribbon must be dark, and about equally so.
     const FitWindow own(image, shape, ring.x, ring.y, 4 + 2 * ring.sigma);
     const ModelFit hollow = own.fitAt(ring.x, ring.y, ring.sigma, false);

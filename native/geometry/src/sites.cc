@@ -76,9 +76,12 @@ void addRidges(const Field& image, int step, Field& ridge) {
   }
 }
 
-// Keeps connected parts (8 neighbours) whose extent is large enough to be a structure, not a grain of
-// texture.
-void dropSmall(std::vector<uint8_t>& mask, int width, int height, int minExtent, int minArea) {
+constexpr uint8_t kFaint = 1;   // Curved like a line, and somewhat dark.
+constexpr uint8_t kStrong = 2;  // Dark or bright beyond what texture is.
+
+// Keeps connected parts (8 neighbours) that are a structure, not a grain of texture: long ones, and smaller
+// ones of which enough is strong (dust, marks). Extents in reduced px, areas in reduced px².
+void dropSmall(std::vector<uint8_t>& mask, int width, int height, int minExtent, int minStrong) {
   std::vector<int> stack;
   std::vector<int> part;
   std::vector<uint8_t> seen(mask.size(), 0);
@@ -87,11 +90,12 @@ void dropSmall(std::vector<uint8_t>& mask, int width, int height, int minExtent,
     stack.assign(1, start);
     part.clear();
     seen[static_cast<size_t>(start)] = 1;
-    int minX = width, maxX = 0, minY = height, maxY = 0;
+    int minX = width, maxX = 0, minY = height, maxY = 0, strong = 0;
     while (!stack.empty()) {
       const int at = stack.back();
       stack.pop_back();
       part.push_back(at);
+      strong += mask[static_cast<size_t>(at)] == kStrong ? 1 : 0;
       const int x = at % width;
       const int y = at / width;
       minX = std::min(minX, x);
@@ -107,8 +111,7 @@ void dropSmall(std::vector<uint8_t>& mask, int width, int height, int minExtent,
         }
       }
     }
-    if (std::max(maxX - minX, maxY - minY) + 1 >= minExtent && static_cast<int>(part.size()) >= minArea)
-      continue;
+    if (std::max(maxX - minX, maxY - minY) + 1 >= minExtent || strong >= minStrong) continue;
     for (const int at : part) mask[static_cast<size_t>(at)] = 0;
   }
 }
@@ -209,9 +212,10 @@ std::vector<SiteCandidate> findSites(const ImageView& image, const Roi& roi, con
     // field).
     const bool foreign = fine.values[i] < 0.6f * level || fine.values[i] > 1.8f * level;
     const bool line = ridge.values[i] > ridgeThreshold && difference < -0.4f * threshold;
-    if (std::abs(difference) > threshold || line || foreign) mask[i] = 1;
+    if (line) mask[i] = kFaint;
+    if (std::abs(difference) > threshold || foreign) mask[i] = kStrong;
   }
-  dropSmall(mask, grey.width, grey.height, 8, 20);
+  dropSmall(mask, grey.width, grey.height, 20, 20);
   const Field distance = distanceTo(mask, grey.width, grey.height);
 
   // Texture: what remains between the scale of a pixel of the reduced image and about 40 px of the frame.

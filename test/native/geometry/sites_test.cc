@@ -27,13 +27,18 @@ double distanceToVessel(double x, double y) {
 TEST(FindSites, DistancesAreThoseToTheVessel) {
   const std::vector<SiteCandidate> sites = findSites(withVessel(3).view(), {});
   ASSERT_GT(sites.size(), 200u);
-  int off = 0;
+  // A grain of texture may pass for dust and make a site look nearer to something than it is; never the other
+  // way.
+  int tooFar = 0;
+  int tooNear = 0;
   for (const SiteCandidate& site : sites) {
     const double truth = distanceToVessel(site.x, site.y);
-    if (std::abs(site.vesselDistancePx - truth) > 20) ++off;
+    if (site.vesselDistancePx > truth + 16) ++tooFar;
+    if (site.vesselDistancePx < truth - 16) ++tooNear;
     EXPECT_GT(truth, -15) << "a site on the vessel at " << site.x << ", " << site.y;
   }
-  EXPECT_LT(off, static_cast<int>(sites.size() / 10));
+  EXPECT_EQ(tooFar, 0);
+  EXPECT_LT(tooNear, static_cast<int>(sites.size() / 3));
   EXPECT_GE(sites.front().vesselDistancePx, sites.back().vesselDistancePx);
   EXPECT_GT(distanceToVessel(sites.front().x, sites.front().y), 150);
 }
