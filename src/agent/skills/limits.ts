@@ -37,7 +37,7 @@ export const working = {
   stroke: {
     speedMS: 0.05,
     accelerationMS2: 4,
-    dwellS: 0.16,
+    dwellS: 0.25,
     retractSpeedMS: 0.1,
     retractAccelerationMS2: 20,
   },
