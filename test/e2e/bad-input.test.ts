@@ -45,8 +45,8 @@ t.test("bad input", { timeout }, async (t) => {
     const { code, output } = await refused((config) => {
       config.devices.stages["prot"] = 12321;
     });
-    t.equal(code, exit.config);
-    t.match(output, /devices\.stages\.prot|devices\.stages.*prot/s);
+    t.equal(code, exit.config, "exit code");
+    t.match(output, /devices\.stages\.prot|devices\.stages.*prot/s, "named");
     t.match(output, /port/, "what was meant");
   });
 
@@ -54,9 +54,9 @@ t.test("bad input", { timeout }, async (t) => {
     const { code, output } = await refused((config) => {
       config.devices.guardian = { silenceMs: 5000 };
     });
-    t.equal(code, exit.config);
-    t.match(output, /devices\.guardian\.silenceMs/);
-    t.match(output, /200/);
+    t.equal(code, exit.config, "exit code");
+    t.match(output, /devices\.guardian\.silenceMs/, "named");
+    t.match(output, /200/, "named");
   });
 
   await t.test("the calibration of another cell is refused", async (t) => {
@@ -67,17 +67,17 @@ t.test("bad input", { timeout }, async (t) => {
         "cell: cell-next-door",
       );
     });
-    t.equal(code, exit.config);
-    t.match(output, /cell-next-door/);
-    t.match(output, /reference-cell/);
+    t.equal(code, exit.config, "exit code");
+    t.match(output, /cell-next-door/, "named");
+    t.match(output, /reference-cell/, "named");
   });
 
   await t.test("an arm of another model or firmware than its profile", async (t) => {
     const { code, output } = await refused((config) => {
       config.devices.arm["profile"] = "ur5-cb3-3.3";
     }, "--once");
-    t.equal(code, exit.unavailable);
-    t.match(output, /arm|UR/);
+    t.equal(code, exit.unavailable, "exit code");
+    t.match(output, /arm|UR/, "named");
     t.match(output, /3\.3/, "what was expected");
     t.match(output, /3\.15/, "what is there");
   });
@@ -90,8 +90,8 @@ t.test("bad input", { timeout }, async (t) => {
         "deviceId: 50081",
       );
     }, "--once");
-    t.equal(code, exit.unavailable);
-    t.match(output, /needle/);
+    t.equal(code, exit.unavailable, "exit code");
+    t.match(output, /needle/, "named");
     t.match(output, /50081/, "what was expected");
     t.match(output, /50951/, "what is there");
   });
@@ -106,18 +106,18 @@ t.test("bad input", { timeout }, async (t) => {
         "identity: { vendor: Aravis, model: AnotherCamera }",
       );
     }, "--once");
-    t.equal(code, exit.unavailable);
-    t.match(output, /view2/);
-    t.match(output, /AnotherCamera/);
+    t.equal(code, exit.unavailable, "exit code");
+    t.match(output, /view2/, "named");
+    t.match(output, /AnotherCamera/, "named");
   });
 
   await t.test("a stage controller that is not there: leaves with --once", async (t) => {
     const { code, output } = await refused((config) => {
       config.devices.stages["port"] = 12399;
     }, "--once");
-    t.equal(code, exit.unavailable);
-    t.match(output, /stages/);
-    t.match(output, /12399/);
+    t.equal(code, exit.unavailable, "exit code");
+    t.match(output, /stages/, "named");
+    t.match(output, /12399/, "named");
   });
 
   await t.test(

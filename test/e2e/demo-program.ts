@@ -87,18 +87,22 @@ export function judgeSummary(
 ): void {
   test.equal(code, 0, "completed");
   if (code !== 0) test.comment(output.slice(-3000));
-  test.match(summary, {
-    seed,
-    completed: true,
-    cycles: Number,
-    refusals: {},
-    dispatchedViolations: 0,
-    unexplainedMotions: 0,
-    takeovers: 0,
-    wallS: Number,
-    recording: String,
-  });
-  test.equal(summary.targets.length, targets);
+  test.match(
+    summary,
+    {
+      seed,
+      completed: true,
+      cycles: Number,
+      refusals: {},
+      dispatchedViolations: 0,
+      unexplainedMotions: 0,
+      takeovers: 0,
+      wallS: Number,
+      recording: String,
+    },
+    "the summary has its fields; nothing was dispatched or moved that should not",
+  );
+  test.equal(summary.targets.length, targets, `${targets} targets`);
   for (const [index, target] of summary.targets.entries()) {
     const below = (what: string, value: number | null, limit: number): void => {
       test.ok(

@@ -46,9 +46,9 @@ t.test("the event loop blocked for ten seconds", { timeout }, async (t) => {
     await systemClock.sleep(3);
     const late = (await cell.truth.motions()).filter(({ startS }) => startS > blockedS + blockS - 0.5);
     t.same(late, [], "nothing moves by itself afterwards");
-    t.match(await cell.status(), { stopLatched: true, procedure: "stopped" });
+    t.match(await cell.status(), { stopLatched: true, procedure: "stopped" }, "still latched");
     const acts = (await cell.guardianLog()).filter(({ event }) => event === "triggered");
-    t.match(acts.at(-1), { reason: "silence" });
+    t.match(acts.at(-1), { reason: "silence" }, "the guardian acted on silence");
     await judgeRecord(t, cell);
     await judgeNeedleOut(t, cell, false);
   };
@@ -67,7 +67,7 @@ t.test("the event loop blocked for ten seconds", { timeout }, async (t) => {
 
   await t.test("a reset and the operator's word, and the procedure goes on", { timeout }, async (t) => {
     await cell.command.control("reset", {}, { timeoutS: 40 });
-    t.match(await cell.status(), { stopLatched: false, procedure: "waiting_operator" });
+    t.match(await cell.status(), { stopLatched: false, procedure: "waiting_operator" }, "reset, and waiting");
     const resetS = monotonicNow();
     await systemClock.sleep(1);
     const moved = (await cell.truth.motions()).filter(({ startS }) => startS > resetS);

@@ -16,15 +16,19 @@ t.test("hard: blurred, over-exposed, near a singularity, cameras lost; completes
 t.test("needle-broken: SAFE_STOP and a person is asked, with the reason", { timeout }, async (t) => {
   const { code, output, summary } = await runDemo(t, "--scenario", "needle-broken", "--seed", String(seed));
   t.equal(code, 3, "waits for an operator");
-  t.match(summary, {
-    completed: false,
-    state: "stopped",
-    reason: /needle|hook/,
-    dispatchedViolations: 0,
-    unexplainedMotions: 0,
-    takeovers: 0,
-  });
-  t.match(output, /SAFE_STOP succeeded/);
-  t.notMatch(output, /ALIGN_NEEDLE started|INSERT started/);
+  t.match(
+    summary,
+    {
+      completed: false,
+      state: "stopped",
+      reason: /needle|hook/,
+      dispatchedViolations: 0,
+      unexplainedMotions: 0,
+      takeovers: 0,
+    },
+    "ended by a stop that names the needle",
+  );
+  t.match(output, /SAFE_STOP succeeded/, "stopped");
+  t.notMatch(output, /ALIGN_NEEDLE started|INSERT started/, "nothing was attempted with it");
   t.ok(summary.cycles < 10, `ends in ${summary.cycles} cycles, not in a loop`);
 });

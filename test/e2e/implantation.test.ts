@@ -17,6 +17,9 @@ import { judgeNeedleOut, judgeRecord, judgeRest, killLimits, underWay } from "./
 
 const timeout = 420_000;
 
+/** Draws another cell and scene. */
+const otherSeed = 4;
+
 interface Decision {
   readonly skill: string | null;
   readonly allowed: boolean;
@@ -47,7 +50,7 @@ t.test("the default scenario", { timeout: 900_000 }, async (t) => {
   const run = await runDemo(t, "--seed", String(seed));
   await t.test("completes within the published thresholds", async (t) => {
     judgeSummary(t, run, seed, 3);
-    t.ok(run.summary.wallS > 0);
+    t.ok(run.summary.wallS > 0, `took ${run.summary.wallS} s`);
   });
   const whole = await recordsIn(path.dirname(run.summary.recording));
   t.same(whole.faults, [], "every audit log verifies");
@@ -63,12 +66,12 @@ t.test("the default scenario", { timeout: 900_000 }, async (t) => {
       patience.insertS,
     );
     const decisions = decisionsToInsert((await cell.records()).entries);
-    t.equal(decisions.at(-1), "INSERT allowed");
-    t.same(decisions, decisionsToInsert(whole.entries));
+    t.equal(decisions.at(-1), "INSERT allowed", "came as far as the insertion");
+    t.same(decisions, decisionsToInsert(whole.entries), decisions.join(", "));
   });
 
   await t.test("another cell, other results; then SIGKILL in the stroke", { timeout }, async (t) => {
-    const cell = await CellHarness.start(t, { seed: seed + 1 });
+    const cell = await CellHarness.start(t, { seed: otherSeed });
     await cell.startDaemon();
     const file = await cell.plan(3);
     const from = cell.mark();
@@ -95,7 +98,7 @@ t.test("the default scenario", { timeout: 900_000 }, async (t) => {
     const { entries } = await recordsIn(path.dirname(recording));
     const here = sitesOf(entries);
     const there = sitesOf(whole.entries);
-    t.equal(here.size, 3);
+    t.equal(here.size, 3, "all sites were localised");
     for (const [id, site] of here) {
       const other = there.get(id) ?? [NaN, NaN, NaN];
       const apart = Math.hypot(...site.map((value, k) => value - (other[k] ?? NaN)));

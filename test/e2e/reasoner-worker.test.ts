@@ -49,7 +49,11 @@ t.test("the example worker decides", { timeout }, async (t) => {
   const first = worker("first");
   const procedure = await cell.plan(1);
   const prepared = cell.skills().filter(({ phase }) => phase === "ended");
-  t.match(new Set(prepared.map(({ skill }) => skill)), new Set(["ADJUST_EXPOSURE", "ADJUST_FOCUS"]));
+  t.match(
+    new Set(prepared.map(({ skill }) => skill)),
+    new Set(["ADJUST_EXPOSURE", "ADJUST_FOCUS"]),
+    "prepared the images",
+  );
   t.ok(
     cell.cycles().every(({ reasoner }) => /^zmq/.test(reasoner)),
     "the worker decided",
@@ -69,7 +73,7 @@ t.test("the example worker decides", { timeout }, async (t) => {
       t.equal(cycles.length, refusalBudget, "asked as often as the budget allows");
       t.equal(new Set(cycles.map(({ observation }) => observation)).size, cycles.length, "each time anew");
       for (const cycle of cycles) {
-        t.equal(cycle.verdict, "refused");
+        t.equal(cycle.verdict, "refused", `cycle ${cycle.cycle}`);
         t.match(cycle.reasons[0]?.code, reason, JSON.stringify(cycle.reasons));
       }
       t.same(cell.skills(from), [], "nothing is dispatched");
@@ -84,7 +88,7 @@ t.test("the example worker decides", { timeout }, async (t) => {
     worker("last");
     await cell.command.control("retry", {}, { timeoutS: 30 });
     const end = await cell.skillEnded("SPATIAL_REGISTRATION", patience.registrationS, from);
-    t.match(end.event, { name: "succeeded" });
+    t.match(end.event, { name: "succeeded" }, "registered");
     await cell.until(
       ({ topic, event }) => topic === "cycle" && event.skill === "ALIGN_NEEDLE",
       "the decision to align",
@@ -96,6 +100,6 @@ t.test("the example worker decides", { timeout }, async (t) => {
   });
 
   const { dispatched, violations } = await rejudgeRecord(path.join(recording, "audit.jsonl"));
-  t.ok(dispatched > 0);
+  t.ok(dispatched > 0, `${dispatched} skills were dispatched`);
   t.same(violations, [], "no dispatched violation");
 });
