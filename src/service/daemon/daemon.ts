@@ -160,6 +160,8 @@ export class Daemon {
       } catch (error) {
         const known = asCellError(error);
         if (signal.aborted) return;
+        // What was opened before it failed would stand in the way of the next attempt: a serial port has one owner.
+        await this.bounded("finalize", finalizeLimitS, this.cell.finalize());
         if (isFinal(known)) throw known;
         this.obstacle = `${known.message}: ${known.remedy}`;
       }
