@@ -41,6 +41,10 @@ export async function rig(
     host: "127.0.0.1",
     ports: { rtde, dashboard, primary },
     profile: readUrProfile(file),
+    // Driver and controller share one event loop here, which a loaded machine lets wait for long; the product's own
+    // limits are proven by keep-alive.test.ts, on a process of its own.
+    readTimeoutS: 0.6,
+    maxSampleAgeS: 1,
     ...options.robot,
   });
   return {
