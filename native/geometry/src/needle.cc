@@ -55,8 +55,8 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   // trusted.
   const double ratio =
       (tip.depth / std::max(1.0, tip.surround)) / (axis.depth / std::max(1.0, axis.surround));
-  const bool beside = tip.flank > 0.2 * axis.depth / std::max(1.0, axis.surround);
-  if (ratio < (options.known ? 0.15 : beside ? 0.28 : 0.8) || ratio > (options.known ? 4 : 2.5))
+  const bool beside = tip.flank > 0.12 * axis.depth / std::max(1.0, axis.surround);
+  if (ratio < (options.known ? 0.15 : beside ? 0.28 : 0.5) || ratio > (options.known ? 4 : 2.5))
     return notFound("tip stands against something dark");
   const double tilt = std::abs(std::atan2(axis.frame.directionX, axis.frame.directionY));
   if (tilt > options.maxTiltRad + 0.02) return notFound("no straight dark bar");
