@@ -33,6 +33,8 @@ const distances = {
   /** Barb through the opening, shank still clear of the wire. */
   engaged: 2.0e-5,
 } as const;
+/** Where the focus looks for a ring that it did not see, m from the needle's. */
+const depthsM = [8e-5, -8e-5, 1.6e-4, -1.6e-4, 2.4e-4, -2.4e-4];
 const hoverToleranceM = 1.6e-6;
 const liftM = 1.5e-4;
 /** Height of the loop over the site while it is picked up, m. */
@@ -154,12 +156,18 @@ export async function pickUp(
   bench.anchor(look);
   axis = seenAxis(bench, look);
 
-  const ring = await locateRing(bench, look, axis, barb, ringY, ringZ, 330, distances.far);
+  const ring = await locateRing(bench, look, axis, barb, ringY, ringZ, 280, distances.far, signal);
   const expected = add(
     bench.seenTip(look),
     subtract([0, 0, 0], tipFor(bench, [0, 0, 0], axis, barb, distances.far)),
   );
   const offset = rotate(transpose(rotation), subtract(ring, expected));
+  // Nearer to a neighbour's place than to its own: that is the neighbour.
+  if (norm(offset) > 0.6 * norm(bench.file.cartridge.pitchM))
+    throw new CellError(
+      "VISION_UNKNOWN",
+      `what is seen ${(norm(offset) * 1e6).toFixed(0)} µm from where loop ${k} is drawn is another`,
+    );
   bench.session.loopOffset = add(bench.session.loopOffset, offset);
   await context.stage("pickup: ring found", { loop: k, offsetM: [...offset] });
 
@@ -177,6 +185,7 @@ export async function pickUp(
       ringZ,
       look2 === 0 ? 60 : 30,
       look2 === 0 ? distances.far : distances.hover,
+      signal,
     );
     const error = subtract(tipFor(bench, at, axis, barb, distances.hover), bench.seenTip(seen));
     const lateral = norm(subtract(error, scale(barb, dot(error, barb))));
@@ -224,6 +233,39 @@ export async function pickUp(
   };
 }
 
+/**
+ * The ring in both views; where it is not seen at the focus of the needle, the focus looks before and behind. What is
+ * still not seen then is not there. @throws CellError VISION_UNKNOWN naming the view
+ */
+async function findRingsInDepth(
+  bench: Workbench,
+  near: readonly [Pixel, Pixel],
+  radius: number,
+  y: Vec3,
+  z: Vec3,
+  signal: AbortSignal,
+): Promise<readonly [RingEstimate, RingEstimate]> {
+  let rings = await findRings(bench, near, radius, y, z);
+  if (rings.every((ring) => ring.found)) return rings;
+  const focus = asPair(viewIndexes.map((i) => bench.focusPosition(i)));
+  try {
+    for (const offset of depthsM) {
+      signal.throwIfAborted();
+      await bench.moveStages({ focus1: focus[0] + offset, focus2: focus[1] + offset }, signal, false);
+      const again = await findRings(bench, near, radius, y, z);
+      rings = asPair(rings.map((ring, i) => (ring.found ? ring : again[i as 0 | 1])));
+      if (rings.every((ring) => ring.found)) return rings;
+    }
+  } finally {
+    if (!signal.aborted) await bench.moveStages({ focus1: focus[0], focus2: focus[1] }, signal, false);
+  }
+  const i = rings[0].found ? 1 : 0;
+  throw new CellError(
+    "VISION_UNKNOWN",
+    `the loop is not seen in ${bench.file.microscopes[i].name}: ${rings[i].reason}`,
+  );
+}
+
 async function locateRing(
   bench: Workbench,
   look: Look,
@@ -233,6 +275,7 @@ async function locateRing(
   ringZ: Vec3,
   radius: number,
   along: number,
+  signal: AbortSignal,
 ): Promise<Vec3> {
   const expected = subtract(bench.seenTip(look), tipFor(bench, [0, 0, 0], axis, barb, along));
   const near = asPair(
@@ -241,12 +284,6 @@ async function locateRing(
       return [look.tips[i][0] + u, look.tips[i][1] + v];
     }),
   );
-  const rings = await findRings(bench, near, radius, ringY, ringZ);
-  for (const [i, ring] of rings.entries())
-    if (!ring.found)
-      throw new CellError(
-        "VISION_UNKNOWN",
-        `the loop is not seen in ${bench.file.microscopes[i as 0 | 1].name}: ${ring.reason}`,
-      );
+  const rings = await findRingsInDepth(bench, near, radius, ringY, ringZ, signal);
   return triangulate(bench.views(), asPair(rings.map((ring): Pixel => [ring.x, ring.y]))).point;
 }
