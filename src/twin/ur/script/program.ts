@@ -1,7 +1,10 @@
 /** A running program: its threads, stepped once per control cycle, and what belongs to it (sockets, watchdogs). */
 import type { Routine } from "./ast.js";
 import type { BuiltinTable, Thread } from "./builtin.js";
-import { activate, compile, Frame, type CompiledRoutine, type Wait } from "./compile.js";
+import type { Wait } from "./code.js";
+import { compile } from "./compile.js";
+import { Frame } from "./frame.js";
+import { activate, type CompiledRoutine } from "./routines.js";
 import { Halt, ScriptError } from "./errors.js";
 import { show, type Value } from "./values.js";
 
