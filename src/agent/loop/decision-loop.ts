@@ -120,7 +120,10 @@ export class DecisionLoop {
     const stopping = this.ports.stop(reason);
     this.ports.latch.engage(reason, this.ports.clock.now());
     this.tally.stops++;
-    if (!this.ended()) this.enter("stopped", `stopped by ${by}: ${reason}`);
+    // A stop of what is stopped already, or waits for a person, must not hide why.
+    const before = this.state === "waiting_operator" ? `; before that: ${this.reason}` : "";
+    if (!this.ended() && this.state !== "stopped")
+      this.enter("stopped", `stopped by ${by}: ${reason}${before}`);
     this.breakOff(reason, false);
     this.note(by, "operator.stop", { reason });
     await stopping;
