@@ -26,6 +26,8 @@ export const cellFileSchema = z.strictObject({
     shankDiameterM: length,
     tipDiameterM: length,
     taperM: length,
+    /** The tip's end is round with this radius. */
+    tipRadiusM: length,
     hookHeightM: length,
     hookReachM: length,
     hookThicknessM: length,

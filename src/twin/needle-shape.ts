@@ -24,7 +24,8 @@ const brokenM = 0.0004;
 
 /** Needle and hook for a tip frame in the world; a broken needle has lost its end and the hook with it. */
 export function needleSegments(file: CellFile, tip: Transform, broken: boolean): Segment[] {
-  const { shankDiameterM, tipDiameterM, taperM, hookHeightM, hookReachM, hookThicknessM } = file.needle;
+  const { shankDiameterM, tipDiameterM, taperM, tipRadiusM, hookHeightM, hookReachM, hookThicknessM } =
+    file.needle;
   const at = (z: number, x = 0): Vec3 => apply(tip, [x, 0, z]);
   const shank = shankDiameterM / 2;
   const core = tipDiameterM / 2;
@@ -37,7 +38,7 @@ export function needleSegments(file: CellFile, tip: Transform, broken: boolean):
     kind: "needle",
   });
   if (broken) return [segment(-shankM, -brokenM - shank, shank, shank)];
-  const nose = core / 2;
+  const nose = tipRadiusM;
   const barb = hookThicknessM / 2;
   return [
     segment(-shankM, -taperM, shank, shank),

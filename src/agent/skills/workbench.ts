@@ -387,9 +387,22 @@ export class Workbench {
     return asPair(
       viewIndexes.map((i): Pixel => {
         const [u, v] = projectVector(views[i], scale(axis, -working.standoffM));
-        return [sitePx[i][0] + u, sitePx[i][1] + v];
+        const [du, dv] = this.silhouette(views[i], axis);
+        return [sitePx[i][0] + u + du, sitePx[i][1] + v + dv];
       }),
     );
+  }
+
+  /**
+   * How far the foremost point that a view shows lies beyond the image of the tip, px: the round end of a needle seen at
+   * an angle stands out by r (1 − cos φ), φ its angle to the image plane.
+   */
+  private silhouette(view: ViewModel, axis: Vec3): Pixel {
+    const [u, v] = projectVector(view, axis);
+    const length = Math.hypot(u, v);
+    const pixel = metresPerPixel(view);
+    const beyondPx = (this.file.needle.tipRadiusM / pixel) * (1 - Math.min(1, length * pixel));
+    return [(beyondPx * u) / length, (beyondPx * v) / length];
   }
 }
 
