@@ -21,9 +21,7 @@ t.test("hard: begins badly, loses a camera on the way, and completes", { timeout
   // The record of the planning comes first: it found the cell as the scenario left it.
   const { entries, faults } = await recordsIn(path.dirname(run.summary.recording));
   t.same(faults, [], "every audit log verifies");
-  const decisions = entries
-    .filter(({ action }) => action === "decision")
-    .map(({ data }) => data as Decision);
+  const decisions = entries.filter(({ action }) => action === "decision").map(({ data }) => data as Decision);
   const first = decisions[0];
   t.match(
     first?.observation.state,
