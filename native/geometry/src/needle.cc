@@ -75,7 +75,7 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   const double straight = 1 - std::clamp(axis.straightness / (0.8 + 0.15 * axis.sigma) - 0.3, 0.0, 0.5);
   const double clean = std::clamp(1.2 - 2 * tip.residual / axis.depth, 0.0, 1.0);
   const double consistent = std::clamp(1.7 - std::abs(std::log(ratio)), 0.55, 1.0);
-  // Needles taper towards the tip, stubs of vessels do not.
+  // Needles taper towards the tip, side branches of vessels do not.
   const double tapered = axis.tipWidth < 0.9 * axis.shankWidth ? 1.0 : 0.8;
   result.confidence = std::clamp(axis.support, 0.0, 1.0) * contrast * straight * clean * consistent * tapered;
   if (!std::isfinite(result.tipX) || !std::isfinite(result.tipY) || !std::isfinite(result.tipSigmaPx)) {

@@ -3,6 +3,7 @@
  * Everything that crosses the sockets has its schema here; docs/commands.md is generated from the same tables.
  */
 import { z } from "zod";
+import { loopStates, type LoopState } from "../../agent/loop/events.js";
 import { isSkillName } from "../../agent/safety/skill-names.js";
 
 export const protocolVersion = 1;
@@ -14,17 +15,9 @@ const text = z.string().min(1).max(4096);
 
 export const skillSchema = z.string().refine(isSkillName, { error: "not one of the seven skills" });
 
-/** What the procedure is doing, as people see it. */
-export const procedureStates = [
-  "idle",
-  "running",
-  "waiting_operator",
-  "takeover",
-  "stopped",
-  "completed",
-  "failed",
-] as const;
-export type ProcedureState = (typeof procedureStates)[number];
+/** What the procedure is doing, as people see it: the states of the loop. */
+export const procedureStates = loopStates;
+export type ProcedureState = LoopState;
 
 export const lifecycleStates = ["unconfigured", "inactive", "active", "fault", "finalized"] as const;
 export type LifecycleState = (typeof lifecycleStates)[number];

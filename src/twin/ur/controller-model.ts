@@ -182,6 +182,7 @@ export class ControllerModel implements RobotServices {
     this.reportError(end);
     this.runtimeState = this.arm.isMoving ? runtimeState.STOPPING : runtimeState.STOPPED;
     if (this.arm.isMoving) this.arm.abandon();
+    // The title is literally so on the wire: XXX stands for the program, whose name is the text.
     this.say({ kind: "key", title: "PROGRAM_XXX_STOPPED", text: program.name });
   }
 

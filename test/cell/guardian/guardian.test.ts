@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,7 +7,6 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { addonPath, programPath } from "../../../src/base/paths.js";
 import { monotonicNow } from "../../../src/base/clock.js";
 import { Guardian } from "../../../src/cell/guardian/guardian.js";
 import { beatFlags, encodeBeat } from "../../../src/cell/guardian/beat.js";
@@ -150,9 +149,7 @@ t.test("without the program nothing may move", async (t) => {
   await guardian.stop();
 });
 
-const built = existsSync(programPath("guardian")) && existsSync(addonPath("cell"));
-
-t.test("the guardian process", { skip: built ? false : "the native part is not built" }, async (t) => {
+t.test("the guardian process", async (t) => {
   t.test("daemon killed within a command: stop on both links, the fragment ended first", async (t) => {
     const bench = new Bench();
     t.teardown(() => bench.close());
