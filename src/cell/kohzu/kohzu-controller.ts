@@ -5,11 +5,12 @@
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import type { ByteLink } from "../links/byte-link.js";
+import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
 import { TcpLink } from "../links/tcp-link.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
 import type { StageControllerProfile } from "../profile.js";
-import { AriesLink, type LinkCounters } from "./aries-link.js";
+import { AriesLink } from "./aries-link.js";
 import { checkTarget, type KohzuAxis } from "./axis-config.js";
 import {
   decodeSpeedTable,

@@ -8,10 +8,11 @@ import { asCellError, CellError } from "../../base/errors.js";
 import { finite } from "../../base/units.js";
 import type { NeedleDevice } from "../devices.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
+import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
 import type { NeedleDriveProfile } from "../profile.js";
 import { describeFlag, type NeedleReply } from "./codec.js";
-import { NeedleLink, type NeedleLinkCounters } from "./needle-link.js";
+import { NeedleLink } from "./needle-link.js";
 
 export interface NeedleOptions {
   /** Name of the device in the cell. */
@@ -102,7 +103,7 @@ export class NeedleDrive implements NeedleDevice {
     return this.lifecycle.status;
   }
 
-  get counters(): NeedleLinkCounters {
+  get counters(): LinkCounters {
     return this.link.counters;
   }
 
