@@ -9,6 +9,7 @@ import {
   add,
   compose,
   cross,
+  dot,
   identity,
   identity3,
   invert,
@@ -55,7 +56,7 @@ export interface TrueCell {
   readonly jointOffsets: readonly number[];
   readonly microscopes: readonly [TrueMicroscope, TrueMicroscope];
   readonly tissue: TrueTissue;
-  /** How far each focus stage stands from focus on the site at the start, m. */
+  /** Where each focus stage really stands when it reads 0, m from the view's focus point along its axis. */
   readonly startFocusM: readonly [number, number];
   readonly startExposureFactor: number;
   readonly file: CellFile;
@@ -202,6 +203,11 @@ export function drawTrueCell(file: CellFile, scenario: Scenario, seed: number): 
   const stops = random.uniform(...scenario.start.exposureStops);
   // Over-exposed in hard scenarios (their range does not begin at 0), either way otherwise.
   const over = scenario.start.exposureStops[0] > 0 || random.uniform() < 0.5;
+  // The tip begins out of focus by the start focus: the stages' zero lies that far from the tip's own depth.
+  const startFocus = (camera: TrueMicroscope): number =>
+    dot(camera.cameraFromWorld[2], subtract(tip, camera.focusPoint)) +
+    random.signed(...scenario.start.focusM);
+  const startFocusM = [startFocus(first), startFocus(second)] as const;
   return {
     seed,
     tree,
@@ -209,7 +215,7 @@ export function drawTrueCell(file: CellFile, scenario: Scenario, seed: number): 
     jointOffsets,
     microscopes: [first, second],
     tissue,
-    startFocusM: [random.signed(...scenario.start.focusM), random.signed(...scenario.start.focusM)],
+    startFocusM,
     startExposureFactor: 2 ** (over ? stops : -stops),
     file,
   };

@@ -4,12 +4,17 @@
 #include <cmath>
 
 #include "correlation.h"
+#include "covering_lines.h"
 #include "sampling.h"
 
 namespace surgiclaw::geometry {
 namespace {
 
 constexpr int kMaxPatch = 1024;
+/// A match below this score may be hidden in part: it is tried again without what covers it.
+constexpr double kDoubtful = 0.6;
+/// Share of the patch that must be seen.
+constexpr double kMinSeen = 0.5;
 
 FloatImage toFloat(const ImageView& image, int x0, int y0, int width, int height) {
   FloatImage out;
@@ -64,14 +69,17 @@ struct Warped {
 };
 
 // One Gauss–Newton step of Σ (I(x + d) − gain · T(x) − offset)² in d (Lucas–Kanade with gain and offset
-// projected out).
-Warped alignStep(const FloatImage& window, const FloatImage& patch, double px, double py) {
+// projected out). Pixels that `covered` marks (empty: none) do not count.
+Warped alignStep(const FloatImage& window, const FloatImage& covered, const FloatImage& patch, double px,
+                 double py) {
+  const bool some = !covered.pixels.empty();
   double n = 0;
   double t = 0, i = 0, tt = 0, ii = 0, ti = 0;
   double gx = 0, gy = 0, gxx = 0, gxy = 0, gyy = 0, gxt = 0, gyt = 0, gxi = 0, gyi = 0;
   for (int y = 1; y + 1 < patch.height; ++y) {
     const float* row = patch.row(y);
     for (int x = 1; x + 1 < patch.width; ++x) {
+      if (some && covered.row(static_cast<int>(py + y + 0.5))[static_cast<int>(px + x + 0.5)] > 0) continue;
       const auto T = static_cast<double>(row[x]);
       const double ax = 0.5 * static_cast<double>(row[x + 1] - row[x - 1]);
       const double ay = 0.5 * static_cast<double>(row[x + patch.width] - row[x - patch.width]);
@@ -94,6 +102,7 @@ Warped alignStep(const FloatImage& window, const FloatImage& patch, double px, d
     }
   }
   Warped result;
+  if (n < kMinSeen * patch.width * patch.height) return result;
   const double varT = tt - t * t / n;
   const double varI = ii - i * i / n;
   const double cov = ti - t * i / n;
@@ -121,14 +130,15 @@ Warped alignStep(const FloatImage& window, const FloatImage& patch, double px, d
 }
 
 // Sub-pixel placement from a whole-pixel peak; falls back to the peak when the steps wander off.
-Placement alignFinely(const FloatImage& window, const FloatImage& patch, const Placement& start) {
+Placement alignFinely(const FloatImage& window, const FloatImage& covered, const FloatImage& patch,
+                      const Placement& start) {
   Placement now = start;
   Placement best = start;
   best.score = -1;
   for (int step = 0; step < 8; ++step) {
     if (now.x < 0 || now.y < 0 || now.x + patch.width > window.width || now.y + patch.height > window.height)
       break;
-    const Warped warped = alignStep(window, patch, now.x, now.y);
+    const Warped warped = alignStep(window, covered, patch, now.x, now.y);
     if (warped.score > best.score) best = {now.x, now.y, warped.score};
     if (std::hypot(warped.stepX, warped.stepY) < 0.002) break;
     now.x += std::clamp(warped.stepX, -0.7, 0.7);
@@ -137,6 +147,71 @@ Placement alignFinely(const FloatImage& window, const FloatImage& patch, const P
   }
   if (best.score < 0) best = start;
   return best;
+}
+
+struct Found {
+  Placement placed;  // To the whole pixel.
+  Placement fine;
+  double distinctness = 0;
+};
+
+// The best placement of the patch in the window, coarse to fine; `covered` as in alignStep.
+Found search(const FloatImage& window, const FloatImage& covered, const FloatImage& full, double range) {
+  // The coarsest level keeps at least 16 px of patch.
+  const int smallest = std::min(full.width, full.height);
+  int factor = 1;
+  if (range > 8 && smallest >= 32) factor = 2;
+  if (range > 80 && smallest >= 64) factor = 4;
+
+  constexpr size_t kCandidates = 6;
+  FloatImage coarseWindow;
+  FloatImage coarsePatch;
+  FloatImage scores;
+  reduceFloat(window, factor, coarseWindow);
+  reduceFloat(full, factor, coarsePatch);
+  correlate(coarseWindow, coarsePatch, scores);
+  const int apart = std::max(1, smallest / 4 / factor);
+  std::vector<CorrelationPeak> peaks = highestPeaks(scores, apart, kCandidates);
+
+  Placement best;
+  double second = -1;
+  std::vector<Placement> placements;
+  for (const CorrelationPeak& peak : peaks) {
+    int px = peak.x * factor;
+    int py = peak.y * factor;
+    if (factor == 4) {
+      FloatImage halfWindow;
+      FloatImage halfPatch;
+      // Only what the next step can reach is reduced again.
+      const int x0 = std::clamp((px - 8) & ~1, 0, window.width - full.width);
+      const int y0 = std::clamp((py - 8) & ~1, 0, window.height - full.height);
+      const int w = std::min(window.width - x0, full.width + 16);
+      const int h = std::min(window.height - y0, full.height + 16);
+      reduceFloat(subImage(window, x0, y0, w, h), 2, halfWindow);
+      reduceFloat(full, 2, halfPatch);
+      const Placement half = searchNear(halfWindow, halfPatch, (px - x0) / 2, (py - y0) / 2, 3);
+      px = x0 + static_cast<int>(half.x) * 2;
+      py = y0 + static_cast<int>(half.y) * 2;
+    }
+    const Placement placed = factor > 1 ? searchNear(window, full, px, py, 2)
+                                        : Placement{static_cast<double>(px), static_cast<double>(py),
+                                                    static_cast<double>(peak.score)};
+    placements.push_back(placed);
+    if (placed.score > best.score) best = placed;
+  }
+  for (const Placement& placed : placements) {
+    if (std::max(std::abs(placed.x - best.x), std::abs(placed.y - best.y)) >= 0.25 * smallest) {
+      second = std::max(second, placed.score);
+    }
+  }
+  Found found;
+  found.placed = best;
+  if (!(best.score > 0)) return found;
+  found.fine = alignFinely(window, covered, full, best);
+  // Covered places have been filled by guesses: only what is seen speaks for them.
+  if (covered.pixels.empty()) found.fine.score = std::max(found.fine.score, best.score);
+  found.distinctness = found.fine.score - std::max(0.0, second);
+  return found;
 }
 
 }  // namespace
@@ -191,60 +266,22 @@ PatchMatch matchPatch(const ImageView& image, const ImageView& patch, double x, 
       toFloat(image, firstX, firstY, lastX - firstX + patch.width, lastY - firstY + patch.height);
   const FloatImage full = toFloat(patch, 0, 0, patch.width, patch.height);
 
-  // The coarsest level keeps at least 16 px of patch.
-  const int smallest = std::min(patch.width, patch.height);
-  int factor = 1;
-  if (radius > 8 && smallest >= 32) factor = 2;
-  if (radius > 80 && smallest >= 64) factor = 4;
-
-  constexpr size_t kCandidates = 6;
-  FloatImage coarseWindow;
-  FloatImage coarsePatch;
-  FloatImage scores;
-  reduceFloat(window, factor, coarseWindow);
-  reduceFloat(full, factor, coarsePatch);
-  correlate(coarseWindow, coarsePatch, scores);
-  const int apart = std::max(1, smallest / 4 / factor);
-  std::vector<CorrelationPeak> peaks = highestPeaks(scores, apart, kCandidates);
-
-  Placement best;
-  double second = -1;
-  std::vector<Placement> placements;
-  for (const CorrelationPeak& peak : peaks) {
-    int px = peak.x * factor;
-    int py = peak.y * factor;
-    if (factor == 4) {
-      FloatImage halfWindow;
-      FloatImage halfPatch;
-      // Only what the next step can reach is reduced again.
-      const int x0 = std::clamp((px - 8) & ~1, 0, window.width - patch.width);
-      const int y0 = std::clamp((py - 8) & ~1, 0, window.height - patch.height);
-      const int w = std::min(window.width - x0, patch.width + 16);
-      const int h = std::min(window.height - y0, patch.height + 16);
-      reduceFloat(subImage(window, x0, y0, w, h), 2, halfWindow);
-      reduceFloat(full, 2, halfPatch);
-      const Placement half = searchNear(halfWindow, halfPatch, (px - x0) / 2, (py - y0) / 2, 3);
-      px = x0 + static_cast<int>(half.x) * 2;
-      py = y0 + static_cast<int>(half.y) * 2;
-    }
-    const Placement placed = factor > 1 ? searchNear(window, full, px, py, 2)
-                                        : Placement{static_cast<double>(px), static_cast<double>(py),
-                                                    static_cast<double>(peak.score)};
-    placements.push_back(placed);
-    if (placed.score > best.score) best = placed;
-  }
-  for (const Placement& placed : placements) {
-    if (std::max(std::abs(placed.x - best.x), std::abs(placed.y - best.y)) >= 0.25 * smallest) {
-      second = std::max(second, placed.score);
+  Found found = search(window, {}, full, radius);
+  if (found.fine.score < kDoubtful) {
+    const FloatImage covered = findCoveringLines(window);
+    if (!covered.pixels.empty()) {
+      const Found uncovered = search(fillCovered(window, covered), covered, full, radius);
+      if (uncovered.fine.score > found.fine.score) found = uncovered;
     }
   }
-  if (!(best.score > 0)) return match;
+  if (!(found.fine.score > 0)) return match;
 
-  const Placement fine = alignFinely(window, full, best);
+  const Placement& fine = found.fine;
+  const Placement& best = found.placed;
   match.x = firstX + fine.x + 0.5 * (patch.width - 1);
   match.y = firstY + fine.y + 0.5 * (patch.height - 1);
-  match.score = std::max(fine.score, best.score);
-  match.distinctness = match.score - std::max(0.0, second);
+  match.score = fine.score;
+  match.distinctness = found.distinctness;
   // On the rim of the search square the true place may lie outside; where the frame ends, too.
   const bool rim =
       best.x < 0.5 || best.y < 0.5 || best.x > lastX - firstX - 0.5 || best.y > lastY - firstY - 0.5;

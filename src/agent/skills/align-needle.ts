@@ -116,7 +116,8 @@ export class AlignNeedle implements SkillProgram {
 }
 
 export const isAligned = (fine: Pick<FineAlignment, "angleRad" | "errorM">): boolean =>
-  fine.angleRad < published.alignAngleRad && fine.errorM.every((error) => error < published.alignErrorM);
+  fine.angleRad < published.alignAngleRad &&
+  fine.errorM.every((error) => error < working.alignAcceptShare * published.alignErrorM);
 
 /**
  * Brings the tip over the site: clear of the tissue first, then turned onto the planned axis, then to the registered

@@ -10,6 +10,11 @@ export const published = {
 } as const;
 
 export const working = {
+  /**
+   * Share of the published alignment error up to which a measured one is accepted: the true error adds what tip and
+   * resting site were measured off by, up to 2.5 µm together under load.
+   */
+  alignAcceptShare: 0.6,
   /** Tip above the site along the planned axis when aligned, m. */
   standoffM: 0.3e-3,
   /** Height of the tip above the site for moves across and turns of the head, m. */

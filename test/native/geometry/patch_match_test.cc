@@ -101,6 +101,49 @@ TEST(MatchPatch, SaysWhenItIsNotThere) {
   EXPECT_FALSE(matchPatch(frame.view(), patch.view(), std::numeric_limits<double>::quiet_NaN(), 0, 30).found);
 }
 
+// A ribbon laid across the tissue: 14 px wide, matt and dark, with edges of a pixel.
+Frame withThread(Frame frame, double throughX, double throughY, double angle, double halfLength) {
+  for (int y = 0; y < frame.height; ++y) {
+    for (int x = 0; x < frame.width; ++x) {
+      const double along = (x - throughX) * std::cos(angle) + (y - throughY) * std::sin(angle);
+      const double aside = (y - throughY) * std::cos(angle) - (x - throughX) * std::sin(angle);
+      const double share = std::clamp(7.5 - std::abs(aside), 0.0, 1.0) *
+                           std::clamp(halfLength + 0.5 - std::abs(along), 0.0, 1.0);
+      uint8_t& pixel = frame.pixels[static_cast<size_t>(y) * static_cast<size_t>(frame.width) +
+                                    static_cast<size_t>(x)];
+      pixel = static_cast<uint8_t>(std::lround((1 - share) * pixel + share * 62));
+    }
+  }
+  return frame;
+}
+
+TEST(MatchPatch, FindsTissueUnderAThread) {
+  const Frame before = field(0, 0, 1);
+  const Patch patch = cutPatch(before.view(), 350, 340, 112, 112);
+  double worst = 0;
+  for (const double angle : {0.3, 1.2, 2.1, 2.9}) {
+    for (const auto& [aside, halfLength] : {std::pair{0.0, 150.0}, {25.0, 150.0}, {-18.0, 60.0}}) {
+      const Frame after = withThread(field(11.3, -7.6, 2), 361.3 - aside * std::sin(angle),
+                                     332.4 + aside * std::cos(angle), angle, halfLength);
+      const PatchMatch match = matchPatch(after.view(), patch.view(), 350, 340, 70);
+      ASSERT_TRUE(match.found) << angle << ", " << aside;
+      EXPECT_GT(match.score, 0.8) << angle << ", " << aside;
+      EXPECT_GT(match.distinctness, 0.3) << angle << ", " << aside;
+      worst = std::max(worst, std::hypot(match.x - 361.3, match.y - 332.4));
+    }
+  }
+  EXPECT_LT(worst, 0.15);
+}
+
+TEST(MatchPatch, DoesNotTakeAThreadForTissue) {
+  const Frame frame = field(0, 0, 1);
+  const Frame other = withThread(field(90, 90, 3), 350, 350, 0.3, 150);
+  const Patch patch = cutPatch(frame.view(), 350, 350, 112, 112);
+  const PatchMatch match = matchPatch(other.view(), patch.view(), 350, 350, 30);
+  EXPECT_LT(match.score, 0.5);
+  EXPECT_FALSE(match.found);
+}
+
 TEST(MatchPatch, RepeatedPatternIsNotDistinct) {
   Canvas canvas(500, 500, 0);
   for (int y = 0; y < 500; ++y) {

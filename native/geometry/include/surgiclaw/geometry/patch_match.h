@@ -40,7 +40,9 @@ Patch cutPatch(const ImageView& image, double x, double y, int width, int height
 
 /// Finds the patch within `radius` px of (x, y): its centre is searched on a square of half side `radius`;
 /// only placements wholly inside the frame count. Not found: no admissible placement, flat patch, score below
-/// the limits, or the best placement on the edge of the search square (the true one may lie outside).
+/// the limits, or the best placement on the edge of the search square (the true one may lie outside). Dark
+/// lines that came to lie over the tissue (an electrode's thread) are left out, as long as half the patch is
+/// seen.
 PatchMatch matchPatch(const ImageView& image, const ImageView& patch, double x, double y, double radius,
                       const PatchMatchOptions& options = {});
 
