@@ -9,6 +9,7 @@ import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
 import { TcpLink } from "../links/tcp-link.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
+import { MotionFrame } from "../motion-frame.js";
 import type { StageControllerProfile } from "../profile.js";
 import { AriesLink } from "./aries-link.js";
 import { checkTarget, type KohzuAxis } from "./axis-config.js";
@@ -71,9 +72,7 @@ export class KohzuController {
   private readonly readings = new Map<number, AxisReading>();
   /** Speed tables as the controller holds them, by axis and number. */
   private readonly tables = new Map<string, SpeedTable>();
-  /** Counts stops: a move that began under an older number must not send anything more. */
-  private stopCount = 0;
-  private moving = 0;
+  private readonly motions: MotionFrame;
   private isLent = false;
 
   constructor(private readonly options: KohzuOptions) {
@@ -82,6 +81,11 @@ export class KohzuController {
     this.lifecycle.onChange = (status) => this.onState(status);
     this.axes = new Map(options.axes.map((axis) => [axis.number, axis]));
     this.pollS = options.pollS ?? 0.008;
+    this.motions = new MotionFrame({
+      device: name,
+      requireMotion: (what) => this.requireMotion(what),
+      stop: () => this.stop(),
+    });
     const linkOptions = {
       device: name,
       stx: address.transport === "serial",
@@ -115,7 +119,7 @@ export class KohzuController {
   }
 
   get isMoving(): boolean {
-    return this.moving > 0;
+    return this.motions.moving;
   }
 
   get axisNumbers(): readonly number[] {
@@ -242,9 +246,8 @@ export class KohzuController {
   async moveMany(targets: ReadonlyMap<number, number>, options: MoveOptions = {}): Promise<void> {
     const { signal, oneSided = false } = options;
     this.requireMotion("a move");
-    const stopCount = this.stopCount;
     for (const [number, pulses] of targets) checkTarget(this.axis(number), pulses);
-    await this.inMotion([...targets.keys()], stopCount, signal, async (permit) => {
+    await this.inMotion("a move", [...targets.keys()], signal, async (permit) => {
       const moves: AxisMove[] = [];
       for (const [number, pulses] of targets) {
         const axis = this.axis(number);
@@ -275,8 +278,7 @@ export class KohzuController {
     const { signal } = options;
     const axis = this.axis(number);
     this.requireMotion("homing");
-    const stopCount = this.stopCount;
-    await this.inMotion([number], stopCount, signal, async (permit) => {
+    await this.inMotion("homing", [number], signal, async (permit) => {
       const reading = await this.readAxis(number, signal);
       this.requireUnobstructed(axis, reading);
       await this.writeSetting(number, 2, axis.originMethod, permit, signal);
@@ -292,7 +294,7 @@ export class KohzuController {
    * @throws CellError LINK_CLOSED, LINK_TIMEOUT when no connection took the stop: the guardian has its own
    */
   async stop(): Promise<void> {
-    this.stopCount++;
+    this.motions.withdrawPermits();
     const links = [this.stopLink, this.main]
       .filter((link) => link !== undefined)
       .filter((link) => link.isOpen);
@@ -324,7 +326,7 @@ export class KohzuController {
   /** Leaves the axes to another owner with a connection of its own. No moves from here until `resume`. */
   suspend(): void {
     this.requireMotion("lending the axes");
-    if (this.moving > 0)
+    if (this.motions.moving)
       throw new CellError("COMMAND_INVALID", `${this.options.name}: axes are lent only at rest`);
     this.isLent = true;
     this.readings.clear();
@@ -446,45 +448,17 @@ export class KohzuController {
       );
   }
 
-  /** Runs something that moves; on failure everything is stopped before the error is passed on. */
-  private async inMotion(
+  /** Runs something that moves; after a failure the axes are stopped and read again. */
+  private inMotion(
+    what: string,
     numbers: readonly number[],
-    stopCount: number,
     signal: AbortSignal | undefined,
     work: (permit: () => void) => Promise<void>,
   ): Promise<void> {
-    const permit = (): void => {
-      if (this.stopCount !== stopCount)
-        throw new CellError("LINK_ABORTED", `${this.options.name}: stopped on request`);
-      if (signal?.aborted === true)
-        throw new CellError("LINK_ABORTED", `${this.options.name}: the motion was cancelled`);
-      this.requireMotion("motion");
-    };
-    let drove = false;
-    const track = (): void => {
-      permit();
-      drove = true;
-    };
-    this.moving++;
-    const stopAtOnce = (): void => {
-      if (drove) void this.stop().catch(() => undefined);
-    };
-    signal?.addEventListener("abort", stopAtOnce, { once: true });
-    try {
-      permit();
-      await work(track);
-      permit();
-    } catch (error) {
-      if (drove) {
-        for (const number of numbers) this.readings.delete(number);
-        await this.stop().catch(() => undefined);
-        for (const number of numbers) await this.readAxis(number).catch(() => undefined);
-      }
-      throw error;
-    } finally {
-      signal?.removeEventListener("abort", stopAtOnce);
-      this.moving--;
-    }
+    return this.motions.run(what, signal, work, async () => {
+      for (const number of numbers) this.readings.delete(number);
+      for (const number of numbers) await this.readAxis(number).catch(() => undefined);
+    });
   }
 
   private async awaitOrigin(

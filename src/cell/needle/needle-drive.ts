@@ -10,6 +10,7 @@ import type { NeedleDevice } from "../devices.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
 import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
+import { MotionFrame } from "../motion-frame.js";
 import type { NeedleDriveProfile } from "../profile.js";
 import { describeFlag, type NeedleReply } from "./codec.js";
 import { NeedleLink } from "./needle-link.js";
@@ -72,8 +73,7 @@ export class NeedleDrive implements NeedleDevice {
   private readonly pollS: number;
   private last: NeedleReading | undefined;
   private referenced = false;
-  private stopCount = 0;
-  private inMotion = 0;
+  private readonly motions: MotionFrame;
   /** limit.max of the drive when nothing restricts it, microsteps. */
   private deepest = 0;
 
@@ -83,6 +83,15 @@ export class NeedleDrive implements NeedleDevice {
     this.pollS = options.pollS ?? 0.005;
     this.lifecycle = new Lifecycle(name);
     this.lifecycle.onChange = (status) => this.onState(status);
+    this.motions = new MotionFrame({
+      device: name,
+      requireMotion: (what) => this.lifecycle.requireActive(what),
+      stop: () =>
+        this.halt("estop").catch((error: unknown) => {
+          this.onStopFailed(asCellError(error));
+          throw error;
+        }),
+    });
     this.link = new NeedleLink(
       new SerialLink({ path, baudRate: options.baudRate ?? profile.baudRate.value }),
       {
@@ -113,7 +122,7 @@ export class NeedleDrive implements NeedleDevice {
   }
 
   get moving(): boolean {
-    return this.inMotion > 0;
+    return this.motions.moving;
   }
 
   get homed(): boolean {
@@ -319,7 +328,7 @@ export class NeedleDrive implements NeedleDevice {
    * @throws CellError LINK_CLOSED, LINK_TIMEOUT
    */
   async halt(kind: "stop" | "estop"): Promise<void> {
-    this.stopCount++;
+    this.motions.withdrawPermits();
     await this.link.requestNow(this.axis, kind);
   }
 
@@ -409,41 +418,13 @@ export class NeedleDrive implements NeedleDevice {
     return [data(speedMS, profile.speedScale.value), data(accelerationMS2, profile.accelerationScale.value)];
   }
 
-  /** Runs something that moves; when it fails after the first command the needle is stopped before the error goes on. */
-  private async during<T>(
-    signal: AbortSignal | undefined,
-    work: (permit: () => void) => Promise<T>,
-  ): Promise<T> {
-    this.lifecycle.requireActive("a motion");
-    const { stopCount } = this;
-    let sent = false;
-    const permit = (): void => {
-      if (this.stopCount !== stopCount)
-        throw new CellError("LINK_ABORTED", `${this.options.name}: stopped on request`);
-      if (signal?.aborted === true)
-        throw new CellError("LINK_ABORTED", `${this.options.name}: the motion was cancelled`);
-      this.lifecycle.requireActive("a motion");
-      sent = true;
-    };
-    const stopAtOnce = (): void => {
-      if (sent) this.stop();
-    };
-    this.inMotion++;
-    signal?.addEventListener("abort", stopAtOnce, { once: true });
-    try {
-      return await work(permit);
-    } catch (error) {
-      if (sent) {
-        await this.halt("estop").catch(() => undefined);
-        await this.read().catch(() => {
-          this.last = undefined;
-        });
-      }
-      throw error;
-    } finally {
-      signal?.removeEventListener("abort", stopAtOnce);
-      this.inMotion--;
-    }
+  /** Runs something that moves; after a failure the drive is stopped and where it stands is read again. */
+  private during<T>(signal: AbortSignal | undefined, work: (permit: () => void) => Promise<T>): Promise<T> {
+    return this.motions.run("a motion", signal, work, async () => {
+      await this.read().catch(() => {
+        this.last = undefined;
+      });
+    });
   }
 
   /**
