@@ -18,9 +18,14 @@ constexpr double kMaxSigma = 45;
 // blurred by more than a third of its width looks the same somewhat wider, sharper and paler.
 constexpr double kUsualWidth = 33;
 constexpr double kUsualWidthWeight = 4.0 / (8.0 * 8.0);
+/// A fit that leaves more than this share of the depth unexplained beside the bar met something else there.
+constexpr double kPoorShare = 0.05;
+/// Background that a sharp edge needs beside it, px, and the blur that its fit starts from.
+constexpr double kSharpFlank = 12;
+constexpr double kSharpStart = 1.5;
 
 // Sum of squared residuals and the normal equations. Parameters: edgeL, edgeR, ln σ, core, left, right.
-double evaluate(const std::vector<float>& profile, double half, double step, const Vector6& p,
+double evaluate(const std::vector<float>& profile, double from, double step, const Vector6& p,
                 Matrix6& normal, Vector6& gradient) {
   const NormalTable& table = normalTable();
   const double inverse = std::exp(-p(2));
@@ -32,8 +37,8 @@ double evaluate(const std::vector<float>& profile, double half, double step, con
   double sum = 0;
   double N[6][6] = {};
   double g[6] = {};
-  double zl = (p(0) + half) * inverse;
-  double zr = (-half - p(1)) * inverse;
+  double zl = (p(0) - from) * inverse;
+  double zr = (from - p(1)) * inverse;
   const double dz = step * inverse;
   for (size_t i = 0; i < profile.size(); ++i, zl -= dz, zr += dz) {
     const NormalTable::Value l = table.at(zl);
@@ -65,6 +70,8 @@ double evaluate(const std::vector<float>& profile, double half, double step, con
   return sum;
 }
 
+double phi(double z) { return normalTable().at(z).cdf; }
+
 Vector6 pack(const BarProfile& fit) {
   Vector6 p;
   p << fit.edgeL, fit.edgeR, std::log(std::clamp(fit.sigma, kMinSigma, kMaxSigma)), fit.core, fit.left,
@@ -73,6 +80,10 @@ Vector6 pack(const BarProfile& fit) {
 }
 
 }  // namespace
+
+double BarProfile::at(double t) const {
+  return core + (left - core) * phi((edgeL - t) / sigma) + (right - core) * phi((t - edgeR) / sigma);
+}
 
 void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows,
                  double half, double step, std::vector<float>& profile) {
@@ -104,14 +115,14 @@ void readProfile(const ImageView& image, const AxisFrame& frame, double s, doubl
   for (float& value : profile) value *= scale;
 }
 
-void fitProfile(const std::vector<float>& profile, double half, double step, double correlation,
+void fitProfile(const std::vector<float>& profile, double from, double step, double correlation,
                 BarProfile& fit) {
   fit.ok = false;
   if (profile.size() < 12) return;
   Vector6 p = pack(fit);
   Matrix6 N;
   Vector6 g;
-  double sum = evaluate(profile, half, step, p, N, g);
+  double sum = evaluate(profile, from, step, p, N, g);
   double damping = 1e-3;
   Matrix6 nextN;
   Vector6 nextG;
@@ -125,7 +136,7 @@ void fitProfile(const std::vector<float>& profile, double half, double step, dou
     change(2) = std::clamp(change(2), -0.7, 0.7);
     Vector6 next = p + change;
     next(2) = std::clamp(next(2), std::log(kMinSigma), std::log(kMaxSigma));
-    const double nextSum = evaluate(profile, half, step, next, nextN, nextG);
+    const double nextSum = evaluate(profile, from, step, next, nextN, nextG);
     if (nextSum < sum) {
       const bool done = sum - nextSum < 1e-3 * sum;
       p = next;
@@ -159,6 +170,43 @@ void fitProfile(const std::vector<float>& profile, double half, double step, dou
   fit.ok = p.allFinite() && std::isfinite(fit.middleVariance) && fit.edgeR > fit.edgeL;
 }
 
+void fitSharply(const std::vector<float>& profile, double from, double step, double correlation,
+                const BarProfile& start, BarProfile& fit) {
+  const auto index = [&](double t) {
+    return std::clamp(static_cast<ptrdiff_t>(std::lround((t - from) / step)), ptrdiff_t{0},
+                      static_cast<ptrdiff_t>(profile.size()) - 1);
+  };
+  const ptrdiff_t first = index(start.edgeL - kSharpFlank);
+  const ptrdiff_t last = index(start.edgeR + kSharpFlank);
+  if (last - first < 15) return;
+  const auto at = [&](ptrdiff_t i) { return from + static_cast<double>(i) * step; };
+  // How badly a fit explains edges and close flanks; the core's middle, where a round shank shines, apart.
+  const double coreL = start.edgeL + 0.25 * start.width();
+  const double coreR = start.edgeR - 0.25 * start.width();
+  const auto misfit = [&](const BarProfile& of) {
+    double sum = 0;
+    int count = 0;
+    for (ptrdiff_t i = first; i <= last; ++i) {
+      const double t = at(i);
+      if (t > coreL && t < coreR) continue;
+      const double r = of.at(t) - static_cast<double>(profile[static_cast<size_t>(i)]);
+      sum += r * r;
+      ++count;
+    }
+    return std::sqrt(sum / std::max(1, count));
+  };
+  const double before = fit.ok ? misfit(fit) : 1e9;
+  if (before < kPoorShare * start.depth()) return;
+  thread_local std::vector<float> inner;
+  inner.assign(profile.begin() + first, profile.begin() + last + 1);
+  BarProfile sharp = start;
+  sharp.sigma = std::min(start.sigma, kSharpStart);
+  sharp.left = static_cast<double>(inner.front());
+  sharp.right = static_cast<double>(inner.back());
+  fitProfile(inner, at(first), step, correlation, sharp);
+  if (sharp.ok && sharp.sigma < kSharpFlank / 3 && misfit(sharp) < 0.6 * before) fit = sharp;
+}
+
 BarProfile startProfile(const std::vector<float>& profile, double half, double step, double width) {
   BarProfile best;
   double bestResidual = 1e30;
@@ -178,7 +226,8 @@ BarProfile startProfile(const std::vector<float>& profile, double half, double s
     fit.core = mean(-0.2 * width, 0.2 * width);
     fit.left = mean(-half, -0.5 * width - 6);
     fit.right = mean(0.5 * width + 6, half);
-    fitProfile(profile, half, step, 1, fit);
+    fitProfile(profile, -half, step, 1, fit);
+    fitSharply(profile, -half, step, 1, fit, fit);
     if (fit.ok && fit.residual < bestResidual) {
       bestResidual = fit.residual;
       best = fit;

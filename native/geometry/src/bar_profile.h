@@ -24,6 +24,8 @@ struct BarProfile {
 
   double middle() const { return 0.5 * (edgeL + edgeR); }
   double width() const { return edgeR - edgeL; }
+  /// The model's grey level at t.
+  double at(double t) const;
   double depth() const { return 0.5 * (left + right) - core; }
 };
 
@@ -31,10 +33,17 @@ struct BarProfile {
 void readProfile(const ImageView& image, const AxisFrame& frame, double s, double rowStep, int rows,
                  double half, double step, std::vector<float>& profile);
 
-/// Fits the model by Levenberg–Marquardt, starting from `fit`; fills everything but `s`.
-/// `correlation` is how many neighbouring samples share their noise (texture), for the variances.
-void fitProfile(const std::vector<float>& profile, double half, double step, double correlation,
+/// Fits the model by Levenberg–Marquardt to samples from t = `from` in steps of `step`, starting from `fit`;
+/// fills everything but `s`. `correlation` is how many neighbouring samples share their noise (texture), for
+/// the variances.
+void fitProfile(const std::vector<float>& profile, double from, double step, double correlation,
                 BarProfile& fit);
+
+/// Fits again, from `start`, to the bar and its close surroundings alone where `fit` explains them badly: a
+/// blurred vessel beside a sharp shank passes for a blurred edge. Keeps `fit` unless the bar proves sharp and
+/// its edges better explained.
+void fitSharply(const std::vector<float>& profile, double from, double step, double correlation,
+                const BarProfile& start, BarProfile& fit);
 
 /// A start value from nothing: the best of several widths of blur, the bar's middle within ±8 px.
 BarProfile startProfile(const std::vector<float>& profile, double half, double step, double width);

@@ -15,8 +15,8 @@ struct Slice {
   double s = 0;  // Along the candidate, downwards, quarter px.
   double centre = 0;
   double response = 0;
-  double wide =
-      0;  // The same on the line itself, against flanks so far out that a strongly blurred bar shows.
+  double onLine = 0;  // The response on the line itself, give or take a pixel.
+  double wide = 0;    // On the line, too, against flanks so far out that a strongly blurred bar shows.
 };
 
 // Walks along the line through (x, y) and looks for the bar within ±range across it. Quarter px.
@@ -81,6 +81,8 @@ void walk(const Reduced& image, double x, double y, double dx, double dy, double
         slice.centre = c;
       }
     }
+    const auto middle = responses.begin() + shift;
+    slice.onLine = *std::max_element(middle - 1, middle + 2);
     const auto at = static_cast<size_t>(slice.centre + shift);
     if (at > 0 && static_cast<int>(at) < 2 * shift) {
       const double below = responses[at - 1];
@@ -188,9 +190,9 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
     double sum = 0;
     int n = 0;
     for (int k = std::max(0, i - 2); k <= std::min(count - 1, i + 2); ++k, ++n) {
-      // Only what lies on the line counts.
+      // Only what lies on the line counts. Beside something dark the response is greatest off the line.
       const Slice& slice = slices[static_cast<size_t>(k)];
-      sum += std::abs(slice.centre) <= 1.6 ? slice.response : std::min(0.0, slice.response);
+      sum += std::abs(slice.centre) <= 1.6 ? slice.response : slice.onLine;
     }
     smooth[static_cast<size_t>(i)] = sum / n;
   }

@@ -1,4 +1,5 @@
-// Dark lines that lie over a textured surface (the thread of an electrode, the edge of the needle) and hide it.
+// Dark lines that lie over a textured surface (the thread of an electrode, the edge of the needle) and hide
+// it.
 #pragma once
 
 #include "correlation.h"

@@ -39,7 +39,7 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   if (axis.support < 0.4) return notFound("edges are not straight");
   // A vessel wanders: its middles leave the line by more than blur and noise explain.
   const double doubt = options.known ? 2 : 1;
-  if (axis.straightness > doubt * (0.35 + 0.14 * axis.sigma)) return notFound("edges are not straight");
+  if (axis.wander > doubt) return notFound("edges are not straight");
 
   // Twice: width and blur at the tip can be told only once the tip is known.
   const NeedleTip firstTip = fitNeedleTip(image, axis, 0, kTipRange + 3 * axis.sigma);
@@ -72,7 +72,7 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   result.acrossSigmaPx = std::hypot(axis.acrossSigma, axis.angleSigma * tip.s);
   result.angleSigmaRad = axis.angleSigma;
   const double contrast = std::clamp(axis.depth / std::max(1.0, axis.surround) / 0.4, 0.0, 1.0);
-  const double straight = 1 - std::clamp(axis.straightness / (0.8 + 0.15 * axis.sigma) - 0.3, 0.0, 0.5);
+  const double straight = 1 - std::clamp(0.5 * axis.wander - 0.3, 0.0, 0.5);
   const double clean = std::clamp(1.2 - 2 * tip.residual / axis.depth, 0.0, 1.0);
   const double consistent = std::clamp(1.7 - std::abs(std::log(ratio)), 0.55, 1.0);
   // Needles taper towards the tip, side branches of vessels do not.

@@ -30,6 +30,7 @@ struct Sample {
   double s;
   double value;
   double variance;
+  double usual = 1;  // What blur and noise move it by, px.
 };
 
 // Weighted polynomial of degree < kTerms in s with Tukey's weights; returns coefficients, fills their
@@ -148,7 +149,8 @@ void fitStretches(const ImageView& image, const AxisFrame& frame, const BarProfi
       const double rowStep = s < kNear + kSegment ? kRowStep : 2 * kRowStep;
       readProfile(image, frame, s, rowStep, kRows, half, 1.0, profile);
       BarProfile fit = previous;
-      fitProfile(profile, half, 1.0, 4.0, fit);
+      fitProfile(profile, -half, 1.0, 4.0, fit);
+      fitSharply(profile, -half, 1.0, 4.0, previous, fit);
       fit.ok = fit.ok && fit.depth() > 0.5 * minContrast && std::min(fit.left, fit.right) > fit.core &&
                std::abs(fit.middle() - previous.middle()) < 12 && fit.width() > 0.35 * start.width() &&
                fit.width() < 1.8 * start.width() && fit.residual < 0.35 * fit.depth();
@@ -188,7 +190,7 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
     fitStretches(image, axis.frame, start, nearMiddle, half, reach, minContrast, fits);
     middles.clear();
     for (const BarProfile& fit : fits) {
-      if (fit.ok) middles.push_back({fit.s, fit.middle(), fit.middleVariance});
+      if (fit.ok) middles.push_back({fit.s, fit.middle(), fit.middleVariance, 0.35 + 0.14 * fit.sigma});
     }
     double offset = 0;
     double slope = 0;
@@ -211,12 +213,12 @@ NeedleAxis fitNeedleAxis(const ImageView& image, const AxisFrame& rough, double 
     double sum = 0;
     double weight = 0;
     for (const Sample& m : nearLine) {
-      const double r = m.value - line(0) - line(1) * m.s;
+      const double r = (m.value - line(0) - line(1) * m.s) / m.usual;
       const double w = 1 / (m.variance + 0.02);
       sum += w * r * r;
       weight += w;
     }
-    axis.straightness = std::sqrt(sum / weight);
+    axis.wander = std::sqrt(sum / weight);
 
     // The line t = a + b·s turns the direction by −atan b about the origin (s grows against the direction).
     const AxisFrame before = axis.frame;

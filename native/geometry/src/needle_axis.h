@@ -11,20 +11,20 @@ namespace surgiclaw::geometry {
 struct NeedleAxis {
   bool ok = false;
   const char* reason = "";
-  AxisFrame frame;          ///< Refined; origin at the rough tip.
-  double acrossSigma = 0;   ///< Of the axis at the origin, px.
-  double angleSigma = 0;    ///< rad
-  double shankWidth = 0;    ///< px, above the taper.
-  double tipWidth = 0;      ///< px, where the taper meets the rounded end.
-  double taper = 0;         ///< Growth of the width per px above the tip, until shankWidth.
-  double sigma = 1;         ///< Blur at the tip, px.
-  double sigmaSigma = 0;    ///< Its standard deviation.
-  double sigmaSlope = 0;    ///< Growth of the blur per px above the tip.
-  double depth = 0;         ///< Grey levels between flanks and core near the tip.
-  double surround = 0;      ///< Grey level of the flanks near the tip.
-  double straightness = 0;  ///< RMS of the middles about the axis, px.
-  double support = 0;       ///< Share of the profiles that lie on the axis.
-  double slope = 0;         ///< Of the last turn: t per px of s.
+  AxisFrame frame;         ///< Refined; origin at the rough tip.
+  double acrossSigma = 0;  ///< Of the axis at the origin, px.
+  double angleSigma = 0;   ///< rad
+  double shankWidth = 0;   ///< px, above the taper.
+  double tipWidth = 0;     ///< px, where the taper meets the rounded end.
+  double taper = 0;        ///< Growth of the width per px above the tip, until shankWidth.
+  double sigma = 1;        ///< Blur at the tip, px.
+  double sigmaSigma = 0;   ///< Its standard deviation.
+  double sigmaSlope = 0;   ///< Growth of the blur per px above the tip.
+  double depth = 0;        ///< Grey levels between flanks and core near the tip.
+  double surround = 0;     ///< Grey level of the flanks near the tip.
+  double wander = 0;       ///< RMS of the middles about the axis, as a multiple of what blur and noise do.
+  double support = 0;      ///< Share of the profiles that lie on the axis.
+  double slope = 0;        ///< Of the last turn: t per px of s.
   /// The profiles behind all this, lowest first; their t refers to the axis before its last turn.
   std::vector<BarProfile> profiles;
 };

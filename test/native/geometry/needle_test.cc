@@ -270,6 +270,42 @@ TEST(FindNeedle, HostileSurroundings) {
   }
 }
 
+TEST(FindNeedle, BlurredVesselBesideASharpShank) {
+  // Out of focus behind the needle: along one of its sides, then across under it, short of the tip.
+  int found = 0;
+  std::vector<double> along, across, blur;
+  for (uint64_t seed = 820; seed < 832; ++seed) {
+    NeedleShape shape = someNeedle(seed, 1.2);
+    shape.sigmaSlope = 0.009;
+    shape.level = 52;
+    Canvas canvas(900, 900, 170);
+    addTexture(canvas, seed, {{40, 0.03}, {120, 0.05}});
+    const double side = seed % 2 == 0 ? 1 : -1;
+    const auto beside = [&](double u, double t) {
+      return std::pair{shape.tipX - u * shape.directionX() + side * t * shape.directionY(),
+                       shape.tipY - u * shape.directionY() - side * t * shape.directionX()};
+    };
+    const double from = 40 + 4.0 * static_cast<double>(seed - 820);
+    drawBand(canvas,
+             {beside(760, 110), beside(560, 60), beside(360, 46), beside(from + 130, 40),
+              beside(from + 60, 0), beside(from + 20, -80), beside(from, -400)},
+             70, 20, 80);
+    drawNeedle(canvas, shape);
+    const NeedleEstimate estimate = findNeedle(expose(canvas, seed).view());
+    if (!estimate.found) continue;
+    ++found;
+    const Error error = errorOf(estimate, shape);
+    along.push_back(size(error.along));
+    across.push_back(size(error.across));
+    blur.push_back(size(estimate.edgeSigmaPx - shape.sigma));
+  }
+  EXPECT_GE(found, 11);
+  EXPECT_LT(quantile(along, 0.5), 1.5);
+  EXPECT_LT(quantile(along, 0.95), 5);
+  EXPECT_LT(quantile(across, 0.95), 0.8);
+  EXPECT_LT(quantile(blur, 0.5), 0.5);
+}
+
 TEST(FindNeedle, SaysWhenThereIsNone) {
   EXPECT_FALSE(findNeedle(ImageView{}).found);
   EXPECT_FALSE(findNeedle(expose(Canvas(512, 512, 120), 1).view()).found) << "flat";

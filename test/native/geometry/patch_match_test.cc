@@ -109,8 +109,8 @@ Frame withThread(Frame frame, double throughX, double throughY, double angle, do
       const double aside = (y - throughY) * std::cos(angle) - (x - throughX) * std::sin(angle);
       const double share = std::clamp(7.5 - std::abs(aside), 0.0, 1.0) *
                            std::clamp(halfLength + 0.5 - std::abs(along), 0.0, 1.0);
-      uint8_t& pixel = frame.pixels[static_cast<size_t>(y) * static_cast<size_t>(frame.width) +
-                                    static_cast<size_t>(x)];
+      uint8_t& pixel =
+          frame.pixels[static_cast<size_t>(y) * static_cast<size_t>(frame.width) + static_cast<size_t>(x)];
       pixel = static_cast<uint8_t>(std::lround((1 - share) * pixel + share * 62));
     }
   }
