@@ -18,8 +18,7 @@ done
 source "$here/common.sh"
 bash "$here/setup.sh" full
 mkdir -p "$log_dir"
-passed=0 failed=0 skipped=0
-failures=()
+source "$here/tap-runs.sh"
 
 # check TITLE COMMAND [ARG ...]: one check, counted as one test.
 check() {
@@ -33,33 +32,6 @@ check() {
     failures+=("$title")
     say "FAILED  $title ($((SECONDS - began)) s)"
   fi
-}
-
-# Adds the counts of a TAP file to the sum. A run that broke off before its summary counts as one failure more.
-count_tap() {
-  local title=$1 file=$2 status=$3 counts pass fail skip
-  counts=$(sed -n 's/^# { total: .*}$/&/p' "$file" | tail -n 1)
-  pass=$(grep -oP 'pass: \K[0-9]+' <<<"$counts" || echo 0)
-  fail=$(grep -oP 'fail: \K[0-9]+' <<<"$counts" || echo 0)
-  skip=$(grep -oP '(skip|todo): \K[0-9]+' <<<"$counts" | awk '{ sum += $1 } END { print sum + 0 }' || true)
-  if ((status != 0 && fail == 0)); then fail=1; fi
-  passed=$((passed + pass)) failed=$((failed + fail)) skipped=$((skipped + ${skip:-0}))
-  if ((fail > 0)); then failures+=("$title: $fail, see ${file#"$root"/}"); fi
-  say "$title: $pass passed, $fail failed"
-}
-
-# run_tap TITLE NAME FILE ...: one line per test file as it ends, details of what failed, the whole TAP in a file.
-run_tap() {
-  local title=$1 file=$log_dir/$2.tap status=0
-  shift 2
-  (($# > 0)) || { say "$title: none"; return; }
-  say "$title: $# files"
-  node_modules/.bin/tap --reporter=tap --disable-coverage "$@" |
-    tee "$file" | awk '/^(not )?ok / { print; fflush() }' || status=${PIPESTATUS[0]}
-  if ((status != 0)); then
-    awk '/^ +not ok / { on = 1 } on { print } /^ +\.\.\./ { on = 0 }' "$file" | head -n 200
-  fi
-  count_tap "$title" "$file" "$status"
 }
 
 run_ctest() {
@@ -82,8 +54,6 @@ run_ctest() {
   say "native tests: $((total - fail)) passed, $fail failed"
 }
 
-tap_files() { find "$1" -name '*.test.js' "${@:2}" 2>/dev/null | { grep -E "$only" || true; } | LC_ALL=C sort; }
-
 if [[ -z $only ]]; then
   check "eslint, walls included" node_modules/.bin/eslint .
   check "prettier" node_modules/.bin/prettier --check --log-level warn .
@@ -91,16 +61,14 @@ if [[ -z $only ]]; then
   check "C++ static checks" bash "$here/lint-native.sh" --tidy
   run_ctest
 fi
-mapfile -t unit < <(tap_files dist/test -not -path '*/e2e/*')
+mapfile -t unit < <(
+  tap_files dist/test -not -path '*/e2e/*' -not -path '*/interop/*' -not -path '*/faults/*'
+  tap_files dist/test/faults -name '*.smoke.test.js'
+)
 run_tap "unit tests" unit "${unit[@]}"
 if ((e2e == 1)); then
   mapfile -t whole < <(tap_files dist/test/e2e)
   TAP_RCFILE=$here/e2e.taprc run_tap "end-to-end tests" e2e "${whole[@]}"
 fi
 
-for failure in "${failures[@]}"; do echo "FAILED  $failure"; done
-say "everything took $((SECONDS - script_began)) s"
-line="$passed passed, $failed failed"
-((skipped == 0)) || line+=", $skipped skipped"
-echo "$line"
-((failed == 0 && passed > 0))
+sum_up

@@ -1,4 +1,4 @@
-/** surgiclaw twin start | status | stop | fault */
+/** surgiclaw twin start | status | stop | faults | fault */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -119,18 +119,18 @@ export function addTwin(program: Command): void {
     guarded<[ControlOptions]>(json, async (options) => send("info", {}, options)),
   );
   control("stop", "end a running twin", "stop").action(guarded<[ControlOptions]>(json, stop));
+  control("faults", "the faults that a running twin can be given", "faults").action(
+    guarded<[ControlOptions]>(json, async (options) => send("faults", {}, options)),
+  );
   control("fault", "switch on a fault (or its end) in a running twin", "fault camera-offline 1")
-    .argument(
-      "<fault>",
-      "camera-offline, camera-online, camera-freeze, needle-broken, arm-protective-stop, ...",
-    )
-    .argument("[target]", "camera 1 or 2; link arm or stages")
+    .argument("<fault>", "a name that `surgiclaw twin faults` lists")
+    .argument("[value]", "what it takes: a number, on or off, a name")
     .action(
       guarded<[string, string | undefined, ControlOptions]>(
         (_fault, _target, options) => json(options),
         async (fault, target, options) => {
           const which =
-            target === undefined ? {} : { target: /^\d+$/.test(target) ? Number(target) : target };
+            target === undefined ? {} : { target: /^-?\d+(\.\d+)?$/.test(target) ? Number(target) : target };
           await send("fault", { fault, ...which }, options);
         },
       ),

@@ -54,21 +54,10 @@ const faultSchema = z.strictObject({
   afterInserted: z.number().int().optional(),
   /** So long after that moment. */
   delayS: z.number().min(0).default(0),
-  fault: z.enum([
-    "camera-offline",
-    "camera-online",
-    "camera-freeze",
-    "camera-unfreeze",
-    "needle-broken",
-    "arm-protective-stop",
-    "arm-emergency-stop",
-    "arm-emergency-release",
-    "stage-emergency-stop",
-    "stage-emergency-release",
-    "link-drop",
-  ]),
-  /** 1 or 2 for cameras; arm, stages for links. */
-  target: z.union([z.number().int(), z.string()]).optional(),
+  /** One of `surgiclaw twin faults`. */
+  fault: z.string(),
+  /** The fault's value: 1 or 2 for cameras; arm, stages for links; a number, on, off for others. */
+  target: z.union([z.number(), z.string()]).optional(),
 });
 
 export type Fault = z.infer<typeof faultSchema>;

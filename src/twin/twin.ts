@@ -21,12 +21,14 @@ import { NeedleDriveEmulator } from "./needle/needle-drive.js";
 import { placeFiles, type Place } from "./place.js";
 import { PtyPort } from "./pty-port.js";
 import { RpcServer } from "./rpc-server.js";
+import { FaultSwitches, numberValue, type FaultTable, type FaultValue } from "./fault-switches.js";
 import type { Fault, FaultNow, Scenario } from "./scenario.js";
 import { sceneJson } from "./scene-files.js";
 import { packScene } from "./scene-layout.js";
 import { drawTrueCell, type TrueCell } from "./true-cell.js";
 import { TruthHistory } from "./truth-history.js";
 import { UrController } from "./ur/ur-controller.js";
+import { urFaults } from "./ur/ur-faults.js";
 
 export class Twin {
   readonly cell: TrueCell;
@@ -41,6 +43,7 @@ export class Twin {
   private readonly motions = new MotionLog();
   private readonly online: [boolean, boolean] = [true, true];
   private readonly frozen: [boolean, boolean] = [false, false];
+  private readonly switches: FaultSwitches;
   private readonly pending: { readonly fault: Fault; sinceS: number | undefined }[];
   private writer: SceneWriter | undefined;
   private cameras: ChildProcess | undefined;
@@ -87,6 +90,13 @@ export class Twin {
       },
       (event) => this.events.push(event),
     );
+    this.switches = new FaultSwitches(this.cellFaults(), urFaults(this.ur));
+    const unknown = scenario.faults.find(({ fault }) => !this.switches.has(fault));
+    if (unknown) {
+      throw new CellError("CONFIG_INVALID", `scenario ${scenario.name}: there is no fault ${unknown.fault}`, {
+        remedy: "`npx surgiclaw twin faults` lists them",
+      });
+    }
   }
 
   /** Serves every device; resolves when both cameras deliver. @throws CellError when an address is taken */
@@ -108,6 +118,7 @@ export class Twin {
     this.timer = setInterval(() => this.step(), usualStepS * 1e3);
     this.control = new RpcServer(files.control, {
       fault: (params) => this.fault(params as unknown as FaultNow),
+      faults: () => this.switches.list(),
       info: () => ({ scenario: this.scenario.name, description: this.scenario.description }),
     });
     await this.control.start(0o660);
@@ -194,48 +205,57 @@ export class Twin {
     );
   }
 
-  /** Switches one fault; used by scenarios and by the control socket. */
-  fault(fault: FaultNow): object {
-    const camera = fault.target === 2 ? 1 : 0;
-    switch (fault.fault) {
-      case "camera-offline":
-        this.online[camera] = false;
-        break;
-      case "camera-online":
-        this.online[camera] = true;
-        break;
-      case "camera-freeze":
-        this.frozen[camera] = true;
-        break;
-      case "camera-unfreeze":
-        this.frozen[camera] = false;
-        break;
-      case "needle-broken":
-        this.mechanics.needleBroken = true;
-        break;
-      case "arm-protective-stop":
-        this.ur.protectiveStop();
-        break;
-      case "arm-emergency-stop":
-        this.ur.emergencyStop(true);
-        break;
-      case "arm-emergency-release":
-        this.ur.emergencyStop(false);
-        break;
-      case "stage-emergency-stop":
-        this.aries.emergencyStop();
-        break;
-      case "stage-emergency-release":
-        this.aries.releaseEmergencyStop();
-        break;
-      case "link-drop":
-        if (fault.target === "arm") this.ur.dropConnections();
-        else this.ariesServer.dropConnections();
-        break;
-      default:
-        throw new CellError("COMMAND_INVALID", `there is no fault ${String(fault.fault)}`);
-    }
-    return { fault: fault.fault, target: fault.target ?? null };
+  /** Switches one fault; used by scenarios and by the control socket. @throws CellError COMMAND_INVALID */
+  fault({ fault, target }: FaultNow): object {
+    this.switches.set(fault, target);
+    return { fault, target: target ?? null };
+  }
+
+  private cellFaults(): FaultTable {
+    const camera = (value: FaultValue): 0 | 1 => (numberValue(value, 1, 2) === 2 ? 1 : 0);
+    return {
+      "camera-offline": {
+        what: "the camera answers nothing",
+        value: "camera 1 or 2",
+        set: (value) => (this.online[camera(value)] = false),
+      },
+      "camera-online": {
+        what: "the camera comes back as after power-up",
+        value: "camera 1 or 2",
+        set: (value) => (this.online[camera(value)] = true),
+      },
+      "camera-freeze": {
+        what: "the camera sends the same frame again and again",
+        value: "camera 1 or 2",
+        set: (value) => (this.frozen[camera(value)] = true),
+      },
+      "camera-unfreeze": {
+        what: "the camera sends new frames again",
+        value: "camera 1 or 2",
+        set: (value) => (this.frozen[camera(value)] = false),
+      },
+      "needle-broken": {
+        what: "the needle's end with the hook is gone",
+        set: () => (this.mechanics.needleBroken = true),
+      },
+      "stage-emergency-stop": {
+        what: "the stage controller's emergency stop input is on",
+        set: () => this.aries.emergencyStop(),
+      },
+      "stage-emergency-release": {
+        what: "the stage controller's emergency stop input is off again",
+        set: () => this.aries.releaseEmergencyStop(),
+      },
+      "link-drop": {
+        what: "all connections of a controller close",
+        value: "arm or stages",
+        set: (value) => {
+          if (value === "arm") this.ur.dropConnections();
+          else if (value === "stages") this.ariesServer.dropConnections();
+          else throw new RangeError(`${String(value)} is neither arm nor stages`);
+        },
+      },
+    };
   }
 
   private truthMethods(): Record<string, (params: Record<string, unknown>) => unknown> {

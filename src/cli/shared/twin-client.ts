@@ -17,7 +17,7 @@ export async function callTwin(
     const answer = JSON.parse(String(body)) as { result?: unknown; error?: string };
     if (answer.error !== undefined) {
       throw new CellError("DEVICE_REFUSED", `twin: ${method}: ${answer.error}`, {
-        remedy: "`npx surgiclaw twin fault --help` lists the faults",
+        remedy: "`npx surgiclaw twin faults` lists them",
       });
     }
     return answer.result;

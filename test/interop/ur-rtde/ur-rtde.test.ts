@@ -1,0 +1,21 @@
+/** ur-rtde, a client library of the University of Southern Denmark, with the control script that it uploads. */
+import { interopFile, peerTest, python, pythonVersion, runChecks } from "../peer.js";
+import { startQ, urOnOwnAddress } from "../ur-emulator.js";
+
+for (const [profile, name] of [["ur5-cb3-3.15", "UR5 CB3 3.15"]] as const) {
+  peerTest(
+    {
+      peer: "ur-rtde (PyPI)",
+      version: () => pythonVersion("ur-rtde"),
+      against: `emulated ${name}`,
+      exercised:
+        "dashboard client, receive and IO interfaces, upload of its control script, moveJ, moveL, servoJ, speedJ, speedL, stop, kinematics, registers, watchdog, protective stop, reconnect",
+    },
+    async (t, check) => {
+      const controller = await urOnOwnAddress(t, profile);
+      const { host } = controller.options;
+      const script = interopFile("ur-rtde", "robot_checks.py");
+      await runChecks(t, check, [python(), script, host, JSON.stringify(startQ)], 200);
+    },
+  );
+}
