@@ -11,6 +11,10 @@ export interface NeedleRequest {
   /** 0…99, repeated in the reply. */
   readonly id: number | undefined;
   readonly command: string;
+  /** The id was `--`: the device acts and answers nothing. */
+  readonly unanswered?: true;
+  /** What stood in the place of the id is neither a number up to 99 nor `--`. */
+  readonly badId?: true;
 }
 
 export interface NeedleReply {
@@ -70,7 +74,12 @@ export function decodeRequest(line: string): NeedleRequest | undefined {
   const numbers: number[] = [];
   while (numbers.length < 3 && /^\d{1,2}$/.test(words[0] ?? "")) numbers.push(Number(words.shift()));
   const [device = 0, axis = 0, id] = numbers;
-  return { device, axis, id, command: words.join(" ") };
+  const request = { device, axis, id };
+  if (numbers.length === 2 && words[0] === "--")
+    return { ...request, command: words.slice(1).join(" "), unanswered: true };
+  if (numbers.length === 2 && /^-?\d+$/.test(words[0] ?? ""))
+    return { ...request, command: words.slice(1).join(" "), badId: true };
+  return { ...request, command: words.join(" ") };
 }
 
 export function encodeReply(reply: NeedleReply, withChecksum: boolean): string {
@@ -145,10 +154,13 @@ export const needleFlags: Readonly<Record<string, string>> = {
   FD: "driver disabled by a fault",
   FQ: "encoder error",
   FS: "stalled and stopped",
+  FT: "excessive twist of the axis",
   FB: "stream target outside the limits",
-  FE: "limit error",
+  FP: "strayed from the commanded path",
+  FE: "limit sensor not found",
   WH: "not homed",
   WL: "unexpected limit",
+  WP: "calibration does not fit",
   WV: "supply voltage out of range",
   WT: "temperature too high",
   WM: "displaced while standing",
@@ -156,7 +168,28 @@ export const needleFlags: Readonly<Record<string, string>> = {
   NC: "manual control",
   NI: "movement interrupted",
   ND: "stream discontinuity",
+  NU: "a setting takes effect later",
+  NJ: "joystick control",
 };
+
+/** Why a command was rejected. (ASCII protocol manual; public client source) */
+export const needleRejections: Readonly<Record<string, string>> = {
+  AGAIN: "cannot be taken just now",
+  BADAXIS: "there is no such axis",
+  BADCOMMAND: "unknown command or setting",
+  BADDATA: "a value is out of range or not of its kind",
+  BADMESSAGEID: "the message id is no number up to 99",
+  DEVICEONLY: "for the device as a whole, not for an axis",
+  DRIVERDISABLED: "the driver is off",
+  FULL: "no room left in the device",
+  LOCKSTEP: "the axis is bound to another one",
+  NOACCESS: "needs a higher access level",
+  PARKED: "the axis is parked",
+  STATUSBUSY: "not while the axis moves",
+};
+
+export const describeRejection = (reason: string): string =>
+  needleRejections[reason] === undefined ? reason : `${reason} (${needleRejections[reason]})`;
 
 export const describeFlag = (flag: string): string => `${flag} (${needleFlags[flag] ?? "unknown flag"})`;
 

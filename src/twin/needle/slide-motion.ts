@@ -1,4 +1,4 @@
-/** Motion of the slide with constant acceleration, as exact functions of time; lengths in microsteps. */
+/** Motion of the slide as exact functions of time: stretches of constant acceleration, or a sine; lengths in microsteps. */
 
 interface Stretch {
   readonly durationS: number;
@@ -7,12 +7,21 @@ interface Stretch {
   readonly from: number;
 }
 
+interface Sine {
+  readonly from: number;
+  readonly amplitude: number;
+  readonly periodS: number;
+}
+
 export interface SlideState {
   readonly position: number;
   readonly speed: number;
 }
 
-/** A row of stretches of constant acceleration from `startS` on; at rest before and after. */
+/** Slack of comparisons of places, microsteps: far below what an encoder sees. */
+const sameM = 1e-6;
+
+/** A row of stretches of constant acceleration (or whole periods of a sine) from `startS` on; at rest before and after. */
 export class SlideMotion {
   readonly endS: number;
   readonly end: number;
@@ -21,7 +30,14 @@ export class SlideMotion {
     readonly startS: number,
     private readonly stretches: readonly Stretch[],
     start: number,
+    private readonly wave?: Sine,
+    waveS = 0,
   ) {
+    if (wave !== undefined) {
+      this.endS = startS + waveS;
+      this.end = sineAt(wave, waveS === Infinity ? 0 : waveS).position;
+      return;
+    }
     this.endS = startS + stretches.reduce((sum, s) => sum + s.durationS, 0);
     const last = stretches.at(-1);
     this.end =
@@ -32,6 +48,8 @@ export class SlideMotion {
 
   at(now: number): SlideState {
     let left = now - this.startS;
+    if (this.wave !== undefined)
+      return now < this.endS && left >= 0 ? sineAt(this.wave, left) : { position: this.end, speed: 0 };
     if (left < 0) return { position: this.stretches[0]?.from ?? this.end, speed: 0 };
     for (const s of this.stretches) {
       if (left < s.durationS)
@@ -96,28 +114,50 @@ export class SlideMotion {
     return new SlideMotion(startS, stretches, position);
   }
 
-  /** When the slide first passes `place`, searched in steps of the whole motion's thousandth; undefined if never. */
-  timeAt(place: number): number | undefined {
+  /**
+   * Periods of a sine that begins and ends at rest at `position` and reaches `position + 2 * amplitude` in between.
+   * @param periods whole periods, or Infinity
+   */
+  static sine(
+    startS: number,
+    position: number,
+    amplitude: number,
+    periodS: number,
+    periods: number,
+  ): SlideMotion {
+    return new SlideMotion(startS, [], position, { from: position, amplitude, periodS }, periods * periodS);
+  }
+
+  /**
+   * When the slide, from `fromS` on, first runs into `place`; undefined if never. Standing at the place counts as
+   * standing above it: going deeper runs into it, withdrawing does not.
+   */
+  timeAt(place: number, fromS = this.startS): number | undefined {
     const count = 1000;
-    const side = (t: number): number => Math.sign(this.at(t).position - place);
-    const span = this.endS - this.startS;
-    const start = side(this.startS);
+    const first = Math.max(fromS, this.startS);
+    const last = this.wave === undefined ? this.endS : Math.min(this.endS, first + this.wave.periodS);
+    if (!(last > first)) return undefined;
+    const above = this.at(first).position <= place + sameM;
+    const passed = (t: number): boolean =>
+      above ? this.at(t).position > place + sameM : this.at(t).position < place - sameM;
     for (let i = 1; i <= count; i++) {
-      let high = this.startS + (span * i) / count;
-      if (side(high) === start) continue;
-      let low = this.startS + (span * (i - 1)) / count;
+      let high = first + ((last - first) * i) / count;
+      if (!passed(high)) continue;
+      let low = first + ((last - first) * (i - 1)) / count;
       while (high - low > 1e-9) {
         const middle = (low + high) / 2;
-        if (side(middle) === start) low = middle;
-        else high = middle;
+        if (passed(middle)) high = middle;
+        else low = middle;
       }
-      return high;
+      return low;
     }
     return undefined;
   }
 
   /** This motion cut off at `time`, standing where it is then. */
   cut(time: number): SlideMotion {
+    if (this.wave !== undefined)
+      return new SlideMotion(this.startS, [], 0, this.wave, Math.min(time, this.endS) - this.startS);
     const kept: Stretch[] = [];
     let left = time - this.startS;
     for (const s of this.stretches) {
@@ -127,4 +167,19 @@ export class SlideMotion {
     }
     return new SlideMotion(this.startS, kept, this.at(this.startS).position);
   }
+
+  /** When the period that runs at `now` ends; `endS` for anything but a sine. */
+  periodEndS(now: number): number {
+    if (this.wave === undefined) return this.endS;
+    const { periodS } = this.wave;
+    return Math.min(this.endS, this.startS + Math.ceil((now - this.startS) / periodS) * periodS);
+  }
+}
+
+function sineAt({ from, amplitude, periodS }: Sine, t: number): SlideState {
+  const omega = (2 * Math.PI) / periodS;
+  return {
+    position: from + amplitude * (1 - Math.cos(omega * t)),
+    speed: amplitude * omega * Math.sin(omega * t),
+  };
 }
