@@ -132,29 +132,42 @@ const goniometer = z.strictObject({
   }),
 });
 
-const needleDrive = z.strictObject({
+const needleHead = {
   ...head,
   kind: z.literal("needle-drive"),
-  dialect: z.enum(["zaber-ascii"]),
-  /** What `get device.id` must answer, and the lowest firmware. */
+  /** What the drive must call itself, and the lowest firmware. */
   deviceId: z.int().positive(),
   firmware: z.tuple([z.int().min(0), z.int().min(0)]),
-  deviceAddress: z.int().min(1).max(99),
-  axisNumber: z.int().min(1).max(9),
-  checksums: z.boolean(),
   baudRate: figure("bit/s", positive),
   microstep: figure("m", positive),
   stroke: figure("m", positive),
   maxSpeed: figure("m/s", positive),
   maxAcceleration: figure("m/s2", positive),
-  /** Data value of maxspeed per microstep/s, and of accel per microstep/s². */
-  speedScale: figure("1", positive),
-  accelerationScale: figure("1", positive),
   /** A move has arrived within this of its target. */
   arrival: figure("m", positive),
   replyTimeout: figure("s", { min: 1e-3, max: 10 }),
   quietTime: figure("s", { min: 1e-3, max: 2 }),
+} as const;
+
+const zaberNeedle = z.strictObject({
+  ...needleHead,
+  dialect: z.literal("zaber-ascii"),
+  deviceAddress: z.int().min(1).max(99),
+  axisNumber: z.int().min(1).max(9),
+  checksums: z.boolean(),
+  /** Data value of maxspeed per microstep/s, and of accel per microstep/s². */
+  speedScale: figure("1", positive),
+  accelerationScale: figure("1", positive),
 });
+
+const modbusNeedle = z.strictObject({
+  ...needleHead,
+  dialect: z.literal("modbus-rtu"),
+  /** Address of the device on its line. */
+  unit: z.int().min(1).max(247),
+});
+
+const needleDrive = z.discriminatedUnion("dialect", [zaberNeedle, modbusNeedle]);
 
 const microscope = z.strictObject({
   ...head,
@@ -196,6 +209,8 @@ export type StageControllerProfile = ProfileOf<"stage-controller">;
 export type LinearStageProfile = ProfileOf<"linear-stage">;
 export type GoniometerProfile = ProfileOf<"goniometer">;
 export type NeedleDriveProfile = ProfileOf<"needle-drive">;
+export type ZaberNeedleProfile = z.output<typeof zaberNeedle>;
+export type ModbusNeedleProfile = z.output<typeof modbusNeedle>;
 export type MicroscopeProfile = ProfileOf<"microscope">;
 /** One axis of any stage. */
 export type StageAxisProfile = Pick<LinearStageProfile, keyof ReturnType<typeof stageAxis>>;

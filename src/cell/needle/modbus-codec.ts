@@ -158,17 +158,30 @@ export function requestLength(bytes: Uint8Array): number | undefined {
 }
 
 /**
- * Length of the reply to a request of `code` that begins with these bytes; undefined while too few have come.
- * @throws CellError LINK_PROTOCOL when they are no reply to it
+ * Length of the reply that begins with these bytes; undefined while too few have come.
+ * @throws CellError LINK_PROTOCOL when they begin no reply of this unit to anything that is asked here
  */
-export function replyLength(unit: number, code: number, bytes: Uint8Array): number | undefined {
-  const [address, got, third] = bytes;
+export function anyReplyLength(unit: number, bytes: Uint8Array): number | undefined {
+  const [address, code, third] = bytes;
   if (address === undefined) return undefined;
-  if (address !== unit || (got !== undefined && (got & 0x7f) !== code)) throw foreign(bytes);
-  if (got === undefined) return undefined;
-  if (got === (code | 0x80)) return 5;
-  if (code === 6 || code === 16) return 8;
-  return third === undefined ? undefined : 5 + third;
+  if (address !== unit) throw foreign(bytes);
+  switch (code) {
+    case undefined:
+      return undefined;
+    case 3:
+    case 4:
+      return third === undefined ? undefined : 5 + third;
+    case 6:
+    case 16:
+      return 8;
+    case 0x83:
+    case 0x84:
+    case 0x86:
+    case 0x90:
+      return 5;
+    default:
+      throw foreign(bytes);
+  }
 }
 
 export function foreign(bytes: Uint8Array): CellError {

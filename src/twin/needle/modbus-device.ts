@@ -79,11 +79,8 @@ export class ModbusDevice {
     }
     if (values.length === 0 || address < 0 || end > holdingCount) return refuse(exceptions.illegalAddress);
     // Half a 32-bit value would be a place that nobody meant.
-    if (
-      holdingPairs.some(
-        (pair) => (address === pair + 1) !== (end === pair + 1) && (address === pair + 1 || end === pair + 1),
-      )
-    )
+    const inside = (register: number): boolean => register >= address && register < end;
+    if (holdingPairs.some((pair) => inside(pair) !== inside(pair + 1)))
       return refuse(exceptions.illegalValue);
     if (address === holding.command && values.length > 1) return refuse(exceptions.illegalValue);
     if (address === holding.command) return this.command(values[0] ?? 0, now);
