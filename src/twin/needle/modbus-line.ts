@@ -24,6 +24,7 @@ export class ModbusLine {
   ) {}
 
   receive(bytes: Uint8Array): void {
+    this.faults.hear(bytes, this.write);
     this.pending = Buffer.concat([this.pending, bytes]).subarray(-4 * longestFrame);
     while (this.takeOne());
     clearTimeout(this.silence);

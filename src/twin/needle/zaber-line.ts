@@ -25,6 +25,7 @@ export class ZaberLine {
   }
 
   receive(bytes: Uint8Array): void {
+    this.faults.hear(bytes, this.write);
     let lines: string[];
     try {
       lines = this.lines.push(bytes);
