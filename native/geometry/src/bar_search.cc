@@ -270,6 +270,25 @@ bool followPeak(const Reduced& image, const BarSearchOptions& options, double x,
   }
   if (values.empty() || presentCount < static_cast<int>(0.7 * static_cast<double>(values.size())))
     return false;
+  // Where a ribbon crosses behind or a vessel begins much of the contrast may go, but not all: the bar then
+  // runs on, straight, to a lesser step after which nothing is left.
+  int later = 0;
+  double laterStep = 0;
+  for (int i = end + kStepLength; i <= std::min(bestTo + 4, count); ++i) {
+    const double above2 = meanOf(i - kStepLength, i);
+    const double below = meanOf(i, i + kStepLength);
+    if (above2 > present && below < 0.3 * above2 && above2 - below > laterStep) {
+      laterStep = above2 - below;
+      later = i;
+    }
+  }
+  int onLine = 0;
+  for (int i = end; i < later; ++i) {
+    const Slice& slice = slices[static_cast<size_t>(i)];
+    onLine += std::abs(slice.centre) <= 1.0 && slice.response > present ? 1 : 0;
+  }
+  bar.laterEndPx = later > 0 && onLine > 0.8 * (later - end) ? 4.0 * (later - end) : 0;
+
   bar.contrast = quantile(values, 0.5);
   bar.lengthPx = 4.0 * (end - bestFrom);
   bar.weight = 0;

@@ -25,6 +25,7 @@ struct Bar {
   double directionY = 1;
   double widthPx = 0;
   double lengthPx = 0;      ///< From the upper to the lower end.
+  double laterEndPx = 0;    ///< Where it may end instead: so far beyond the lower end; 0: nowhere.
   double contrast = 0;      ///< Grey levels, median along the bar.
   double weight = 0;        ///< Contrast summed along the bar, grey levels · px.
   bool fromBorder = false;  ///< The upper end lies on the border of the searched image.

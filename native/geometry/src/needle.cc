@@ -122,7 +122,14 @@ NeedleEstimate judge(const ImageView& image, const std::vector<Bar>& bars, const
       continue;
     }
     if (++refined > 3) break;
-    const NeedleEstimate estimate = refineBar(image, bar, options);
+    NeedleEstimate estimate = refineBar(image, bar, options);
+    if (!estimate.found && bar.laterEndPx > 0) {
+      Bar longer = bar;
+      longer.tipX += bar.laterEndPx * bar.directionX;
+      longer.tipY += bar.laterEndPx * bar.directionY;
+      longer.lengthPx += bar.laterEndPx;
+      if (inside(tipRegion, longer.tipX, longer.tipY)) estimate = refineBar(image, longer, options);
+    }
     if (!estimate.found) {
       if (bestBar == nullptr) reason = estimate.reason;
       continue;

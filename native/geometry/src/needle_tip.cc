@@ -16,12 +16,23 @@ constexpr double kShapeError = 0.25;
 // Step of the model's table, px.
 double tableStep(double sigma) { return sigma > 4 ? 1.0 : 0.5; }
 
-// How much of the light the needle takes at a distance above its tip, in the band |t| ≤ band: the silhouette
+// Two stripes beside the axis in which the end is looked for, as shares of the tip's half width. The middle
+// is left out: a round shank shines there, and before a vessel hardly differs from it.
+struct Stripes {
+  double inner = 0;
+  double outer = 0;
+
+  explicit Stripes(double tipWidth)
+      : inner(std::max(0.75, 0.15 * tipWidth)), outer(std::max(1.75, 0.275 * tipWidth)) {}
+  double middle() const { return 0.5 * (inner + outer); }
+};
+
+// How much of the light the needle takes at a distance above its tip, in the stripes: the silhouette
 // convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that
 // direction exact for a bar and leaves one integral, along it.
 class TipModel {
  public:
-  TipModel(const NeedleAxis& axis, double sigma, double band, double top)
+  TipModel(const NeedleAxis& axis, double sigma, const Stripes& stripes, double top)
       : step_(tableStep(sigma)), from_(-4 * sigma - 2) {
     const NormalTable& table = normalTable();
     const double tipHalf = 0.5 * axis.tipWidth;
@@ -36,14 +47,15 @@ class TipModel {
       if (u >= ball) return ball + (tipHalf + 0.5 * axis.taper * cap - ball) * (u - ball) / (cap - ball);
       return std::sqrt(std::max(0.0, ball * ball - (ball - u) * (ball - u)));
     };
-    // Share of the band covered at height u, blurred across only. Simpson over the half band.
+    // Share of a stripe covered at height u, blurred across only. Simpson's rule.
     const int count = static_cast<int>(std::ceil((top + extent) / step_)) + 1;
     std::vector<double> across(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) {
       // Cells, not points: the first ones see the cap open steeply.
       const double h = halfWidth((i + 0.5) * step_);
       const auto covered = [&](double t) { return table.cdf((h - t) / sigma) - table.cdf((-h - t) / sigma); };
-      across[static_cast<size_t>(i)] = (covered(0) + 4 * covered(0.5 * band) + covered(band)) / 6;
+      across[static_cast<size_t>(i)] =
+          (covered(stripes.inner) + 4 * covered(stripes.middle()) + covered(stripes.outer)) / 6;
     }
     const int cells = static_cast<int>(std::ceil((top - from_) / step_)) + 2;
     values_.resize(static_cast<size_t>(cells));
@@ -158,7 +170,7 @@ Located refine(const std::vector<double>& profile, double first, const TipModel&
 // How much darker the core is than its darker side, as a share of it, between its rounded end and the barb: a
 // share, since over a vessel everything is darker. A ribbon that crosses beyond a hidden tip ends as dark and
 // as sharply as a needle, but is not bright on both sides there.
-double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip, double band) {
+double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip, const Stripes& stripes) {
   const double side = 0.5 * axis.tipWidth + 1.5 * axis.sigma + 3;
   const double start = tip + 0.55 * axis.tipWidth;
   double sums[3] = {0, 0, 0};
@@ -166,7 +178,7 @@ double flankContrast(const ImageView& image, const NeedleAxis& axis, double tip,
   for (int k = 0; k < kSteps; ++k) {
     int column = 0;
     for (const double t : {-side, 0.0, side}) {
-      for (const double off : {-band, 0.0, band}) {
+      for (const double off : {-stripes.middle(), stripes.middle()}) {
         sums[column] += static_cast<double>(
             sampleAt(image, axis.frame.x(start + k, t + off), axis.frame.y(start + k, t + off)));
       }
@@ -194,6 +206,8 @@ double coarseEnd(const std::vector<double>& profile, double first, const NeedleA
   const auto mean = [&](int from) {
     return (sums[static_cast<size_t>(from + kMean)] - sums[static_cast<size_t>(from)]) / kMean;
   };
+  // A vessel behind is paler than the shaft; only blur makes the shaft's own end pale.
+  const double darkest = core + (0.12 + 0.18 * std::min(1.0, axis.sigma / 5)) * axis.depth;
   double best = 0.1;
   double end = around;
   const int from = std::max(gap + kMean, static_cast<int>(std::lround(around - range - first)));
@@ -201,7 +215,7 @@ double coarseEnd(const std::vector<double>& profile, double first, const NeedleA
   for (int k = from; k <= to; ++k) {
     const double inside = mean(k + gap);
     const double outside = mean(k - gap - kMean);
-    if (inside > core + 0.3 * axis.depth) continue;
+    if (inside > darkest) continue;
     const double score = (outside - inside) / std::max(1.0, outside + inside);
     if (score > best) {
       best = score;
@@ -216,24 +230,25 @@ double coarseEnd(const std::vector<double>& profile, double first, const NeedleA
 NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range) {
   NeedleTip tip;
   const double sigma = axis.sigma;
-  const double band = std::max(1.5, 0.3 * 0.5 * axis.tipWidth);
+  const Stripes stripes(axis.tipWidth);
   const double below = 3 * sigma + 10;
   const double above = 3 * sigma + 0.5 * axis.tipWidth + 14;
 
-  // The profile along the axis, one sample a pixel, averaged over the band.
+  // The profile along the axis, one sample a pixel, averaged over both stripes.
   const double first = std::floor(around - range - below - 4);
   const int count = static_cast<int>(std::ceil(2 * range + below + above + 8)) + 1;
   std::vector<double> profile(static_cast<size_t>(count));
-  const int lines = 2 * std::max(1, static_cast<int>(std::lround(band))) + 1;
+  constexpr int kLines = 3;  // In a stripe.
   int seen = 0;
   for (int k = 0; k < count; ++k) {
     const double s = first + k;
     double sum = 0;
-    for (int j = 0; j < lines; ++j) {
-      const double t = band * (2.0 * j / (lines - 1) - 1);
+    for (int j = 0; j < kLines; ++j) {
+      const double t = stripes.inner + (stripes.outer - stripes.inner) * j / (kLines - 1);
       sum += static_cast<double>(sampleAt(image, axis.frame.x(s, t), axis.frame.y(s, t)));
+      sum += static_cast<double>(sampleAt(image, axis.frame.x(s, -t), axis.frame.y(s, -t)));
     }
-    profile[static_cast<size_t>(k)] = sum / lines;
+    profile[static_cast<size_t>(k)] = sum / (2 * kLines);
     const double x = axis.frame.x(s, 0);
     const double y = axis.frame.y(s, 0);
     if (x >= 0 && y >= 0 && x <= image.width - 1 && y <= image.height - 1) ++seen;
@@ -243,7 +258,7 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
     return tip;
   }
 
-  const TipModel model(axis, sigma, band, above + 2 * range + 8);
+  const TipModel model(axis, sigma, stripes, above + 2 * range + 8);
   const double guess = coarseEnd(profile, first, axis, around, range);
   const Located best = refine(profile, first, model, guess, below, above, 8);
   const double variance = best.fit.residual / std::max(1, best.samples - 3) + 0.03;
@@ -261,7 +276,7 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
   const double moreSigma = sigma + std::clamp(axis.sigmaSigma, 0.05 * sigma, 0.5 * sigma);
   NeedleAxis other = axis;
   other.sigma = moreSigma;
-  const TipModel otherModel(other, moreSigma, band, above + 2 * range + 8);
+  const TipModel otherModel(other, moreSigma, stripes, above + 2 * range + 8);
   const Located shifted = refine(profile, first, otherModel, best.s, below, above, 4);
   const double byBlur = shifted.s - best.s;
 
@@ -271,7 +286,7 @@ NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double ar
   tip.depth = best.fit.depth;
   tip.surround = best.fit.surround;
   tip.residual = std::sqrt(variance);
-  tip.flank = flankContrast(image, axis, best.s, band);
+  tip.flank = flankContrast(image, axis, best.s, stripes);
   tip.ok = true;
   return tip;
 }

@@ -306,6 +306,69 @@ TEST(FindNeedle, BlurredVesselBesideASharpShank) {
   EXPECT_LT(quantile(blur, 0.5), 0.5);
 }
 
+// A round polished shank reflects the light along its middle.
+void drawShine(Canvas& canvas, const NeedleShape& shape) {
+  drawBand(canvas,
+           {{shape.tipX - 14 * shape.directionX(), shape.tipY - 14 * shape.directionY()},
+            {shape.tipX - 900 * shape.directionX(), shape.tipY - 900 * shape.directionY()}},
+           4, shape.sigma, 95);
+}
+
+TEST(FindNeedle, TipBeforeAVessel) {
+  // The end stands against a vessel's middle: little contrast there, and more at the vessel's far edge.
+  std::vector<double> along;
+  for (uint64_t seed = 840; seed < 852; ++seed) {
+    NeedleShape shape = someNeedle(seed, 1.3);
+    shape.level = 50;
+    Canvas canvas(900, 900, 175);
+    addTexture(canvas, seed, {{30, 0.03}, {120, 0.05}});
+    const double slant = 60 * (seed % 2 == 0 ? 1 : -1);
+    drawBand(canvas,
+             {{shape.tipX - 3 * slant, shape.tipY + 230},
+              {shape.tipX, shape.tipY + 8},
+              {shape.tipX + slant, shape.tipY - 40},
+              {shape.tipX + 2 * slant, shape.tipY - 300}},
+             46, 5, 86);
+    drawNeedle(canvas, shape);
+    drawShine(canvas, shape);
+    const Frame frame = expose(canvas, seed);
+    NeedleEstimate prior;
+    prior.found = true;
+    prior.tipX = shape.tipX + 12;
+    prior.tipY = shape.tipY - 15;
+    prior.directionX = shape.directionX();
+    prior.directionY = shape.directionY();
+    prior.widthPx = shape.shankWidth;
+    const NeedleEstimate estimate = trackNeedle(frame.view(), prior);
+    ASSERT_TRUE(estimate.found) << estimate.reason << ", seed " << seed;
+    along.push_back(size(errorOf(estimate, shape).along));
+  }
+  EXPECT_LT(quantile(along, 0.5), 1);
+  EXPECT_LT(quantile(along, 0.95), 3);
+}
+
+TEST(FindNeedle, RibbonCrossesBehindAboveAVessel) {
+  // Where the ribbon crosses most of the contrast goes, and below it the vessel keeps it low up to the tip.
+  int found = 0;
+  std::vector<double> along;
+  for (uint64_t seed = 860; seed < 872; ++seed) {
+    NeedleShape shape = someNeedle(seed, 1.5);
+    shape.level = 45;
+    Canvas canvas(900, 900, 118);
+    addTexture(canvas, seed, {{30, 0.03}, {120, 0.05}});
+    drawBand(canvas, {{shape.tipX + 12, shape.tipY + 300}, {shape.tipX + 12, shape.tipY - 250}}, 90, 10, 84);
+    drawBand(canvas, {{shape.tipX - 60, shape.tipY - 210}, {shape.tipX + 330, shape.tipY - 370}}, 24, 1.5,
+             60);
+    drawNeedle(canvas, shape);
+    const NeedleEstimate estimate = findNeedle(expose(canvas, seed).view());
+    if (!estimate.found) continue;
+    ++found;
+    along.push_back(size(errorOf(estimate, shape).along));
+  }
+  EXPECT_GE(found, 11);
+  EXPECT_LT(quantile(along, 0.95), 3);
+}
+
 TEST(FindNeedle, SaysWhenThereIsNone) {
   EXPECT_FALSE(findNeedle(ImageView{}).found);
   EXPECT_FALSE(findNeedle(expose(Canvas(512, 512, 120), 1).view()).found) << "flat";
