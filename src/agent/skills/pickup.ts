@@ -62,7 +62,10 @@ export function ringModel(bench: Workbench, i: 0 | 1, y: Vec3, z: Vec3): RingMod
   };
 }
 
-/** The ring in both views near expected pixels. */
+/** A ring this near to where it is expected is the one meant; further out a neighbour may look better. */
+const ownRadiusPx = 120;
+
+/** The ring in both views near expected pixels: close by first, then out to `radius` px. */
 export async function findRings(
   bench: Workbench,
   near: readonly [Pixel, Pixel],
@@ -74,9 +77,13 @@ export async function findRings(
   return asPair(
     await Promise.all(
       viewIndexes.map((i) =>
-        bench.withFrame(i, afterS, (frame) =>
-          bench.geometry.findRing(frame, near[i][0], near[i][1], radius, ringModel(bench, i, y, z)),
-        ),
+        bench.withFrame(i, afterS, async (frame) => {
+          const model = ringModel(bench, i, y, z);
+          const find = (within: number): Promise<RingEstimate> =>
+            bench.geometry.findRing(frame, near[i][0], near[i][1], within, model);
+          const own = await find(Math.min(radius, ownRadiusPx));
+          return own.found || radius <= ownRadiusPx ? own : find(radius);
+        }),
       ),
     ),
   );
