@@ -77,12 +77,15 @@ const head = {
 const stageController = z.strictObject({
   ...head,
   kind: z.literal("stage-controller"),
-  /** What IDN must answer. */
-  identity: z.string().min(1),
+  /** What IDN must answer: one of these. */
+  identity: z.array(z.string().min(1)).min(1),
   /** Lowest firmware that this profile describes: major, minor, release. */
   firmware: z.tuple([z.int().min(0), z.int().min(0), z.int().min(0)]),
-  dialect: z.enum(["aries"]),
-  tcpPort: figure("1", { min: 1, max: 65_535 }),
+  dialect: z.enum(["aries", "crux", "sc"]),
+  /** CRUX only: how STR lays out its fields, where public programs disagree. */
+  statusLayout: z.enum(["aries", "crux-separate"]).optional(),
+  transports: z.array(z.enum(["tcp", "serial"])).min(1),
+  tcpPort: figure("1", { min: 1, max: 65_535 }).optional(),
   baudRate: figure("bit/s", positive),
   maxAxes: figure("1", positive),
   maxClients: figure("1", positive),
@@ -90,6 +93,8 @@ const stageController = z.strictObject({
   maxPulses: figure("pulse"),
   topSpeedLimit: figure("pps", positive),
   replyTimeout: figure("s", { min: 1e-3, max: 10 }),
+  /** The stop has a deadline of its own: the SC series answers it only when the axis has stopped. */
+  stopTimeout: figure("s", { min: 1e-3, max: 60 }),
   /** Silence after which the line is taken to be quiet, before the link is synchronised anew. */
   quietTime: figure("s", { min: 1e-3, max: 2 }),
 });

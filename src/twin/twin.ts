@@ -11,8 +11,8 @@ import type { CellFile } from "../base/cell-file.js";
 import { CellError } from "../base/errors.js";
 import { programPath } from "../base/paths.js";
 import { add, type Vec3 } from "../base/transform.js";
-import { AriesController } from "./kohzu/aries-controller.js";
-import { AriesTcpServer } from "./kohzu/aries-server.js";
+import { KohzuEmulator } from "./kohzu/kohzu-emulator.js";
+import { KohzuTcpServer } from "./kohzu/kohzu-server.js";
 import { referenceCellStages } from "./kohzu/stage-models.js";
 import { Mechanics, usualStepS, type MechanicsEvent, type MechanicsState } from "./mechanics.js";
 import { MotionLog } from "./motion-log.js";
@@ -34,8 +34,8 @@ export class Twin {
   readonly cell: TrueCell;
   readonly events: MechanicsEvent[] = [];
   private readonly ur: UrController;
-  private readonly aries: AriesController;
-  private readonly ariesServer: AriesTcpServer;
+  private readonly aries: KohzuEmulator;
+  private readonly ariesServer: KohzuTcpServer;
   private readonly needle: NeedleDriveEmulator;
   private readonly pty: PtyPort;
   private readonly mechanics: Mechanics;
@@ -66,12 +66,12 @@ export class Twin {
       ports: place.ur,
       initialQ: scenario.start.armRad ?? file.knownPoseRad,
     });
-    this.aries = new AriesController({
+    this.aries = new KohzuEmulator({
       axes: referenceCellStages.map((model) => ({ model, homed: scenario.start.homed })),
       seed,
       speedFactor: scenario.stageSpeedFactor,
     });
-    this.ariesServer = new AriesTcpServer(this.aries);
+    this.ariesServer = new KohzuTcpServer(this.aries);
     this.needle = new NeedleDriveEmulator({ seed, homed: scenario.start.homed });
     this.pty = new PtyPort({ path: placeFiles(place).needle });
     this.pending = scenario.faults.map((fault) => ({ fault, sinceS: undefined }));

@@ -2,7 +2,7 @@
 import { CellError } from "../../base/errors.js";
 import { finite } from "../../base/units.js";
 import { loadProfile, type StageAxisProfile } from "../profile.js";
-import { maxPulses, minPulses } from "./codec.js";
+import { maxPulses, minPulses } from "./codec/framing.js";
 
 export interface KohzuAxis {
   readonly number: number;
@@ -18,6 +18,8 @@ export interface KohzuAxis {
   readonly originMethod: number;
   readonly moveTable: number;
   readonly originTable: number;
+  /** The fastest the stage may be driven. */
+  readonly maxPps: number;
 }
 
 /** Which stage hangs on which axis of the controller. */
@@ -42,6 +44,7 @@ function axisOf(number: number, kind: KohzuAxis["kind"], model: string, stage: S
     originMethod: stage.originMethod.value,
     moveTable: stage.moveTable.value,
     originTable: stage.originTable.value,
+    maxPps: Math.round(stage.maxSpeed.value / stage.step.value),
   };
 }
 

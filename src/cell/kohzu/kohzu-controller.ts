@@ -1,9 +1,10 @@
 /**
- * Driver of a KOHZU ARIES/LYNX controller: identity and settings, positions, moves, homing, stop. It counts in pulses;
- * lengths and angles are the business of `KohzuStages`.
+ * Driver of a KOHZU stage controller: connection and states, positions, moves, homing, stop. How its family says all that
+ * is the business of its dialect, which the profile names. It counts in pulses; lengths and angles are the business of
+ * `KohzuStages`.
  */
 import { monotonicNow, systemClock } from "../../base/clock.js";
-import { asCellError, CellError } from "../../base/errors.js";
+import { CellError } from "../../base/errors.js";
 import type { ByteLink } from "../links/byte-link.js";
 import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
@@ -11,19 +12,17 @@ import { TcpLink } from "../links/tcp-link.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
 import { MotionFrame } from "../motion-frame.js";
 import type { StageControllerProfile } from "../profile.js";
-import { AriesLink } from "./aries-link.js";
 import { checkTarget, type KohzuAxis } from "./axis-config.js";
-import {
-  decodeSpeedTable,
-  decodeStatus,
-  describeCode,
-  integerField,
-  ResponseMethod,
-  type AriesReply,
-  type AxisStatus,
-  type SpeedTable,
-} from "./codec.js";
+import { describeCode } from "./codec/codes.js";
+import { integerField, type StageReply } from "./codec/framing.js";
+import type { AxisStatus } from "./codec/status.js";
+import { KohzuLink } from "./kohzu-link.js";
+import { KosmosDialect } from "./kosmos-dialect.js";
+import { requireFree, requireUnobstructed } from "./motion-checks.js";
 import { runMoves, type AxisMove } from "./moves.js";
+import { ScDialect } from "./sc-dialect.js";
+import type { StageDialect } from "./stage-dialect.js";
+import { stopEverything } from "./stop-everything.js";
 
 export type KohzuAddress =
   | { readonly transport: "tcp"; readonly host: string; readonly port: number }
@@ -56,22 +55,21 @@ export interface MoveOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Stop requests that are repeated because the controller was just then busy with another one. */
-const stopAttempts = 3;
+/** W SYS 52 */
+const deviceJoined = 52;
 
 export class KohzuController {
   /** State changes, also those nobody asked for. */
   onState: (status: LifecycleStatus) => void = () => undefined;
 
   private readonly lifecycle: Lifecycle;
-  private readonly main: AriesLink;
+  private readonly main: KohzuLink;
   /** On TCP a second connection, so that a stop never waits behind a request. */
-  private readonly stopLink: AriesLink | undefined;
+  private readonly stopLink: KohzuLink | undefined;
   private readonly axes: ReadonlyMap<number, KohzuAxis>;
   private readonly pollS: number;
   private readonly readings = new Map<number, AxisReading>();
-  /** Speed tables as the controller holds them, by axis and number. */
-  private readonly tables = new Map<string, SpeedTable>();
+  private readonly dialect: StageDialect;
   private readonly motions: MotionFrame;
   private isLent = false;
 
@@ -86,19 +84,30 @@ export class KohzuController {
       requireMotion: (what) => this.requireMotion(what),
       stop: () => this.stop(),
     });
+    if (!profile.transports.includes(address.transport))
+      throw new CellError("CONFIG_INVALID", `${name}: ${profile.name} has no ${address.transport} interface`);
+    for (const axis of options.axes)
+      if (axis.minPulses < profile.minPulses.value || axis.maxPulses > profile.maxPulses.value)
+        throw new CellError(
+          "CONFIG_INVALID",
+          `${name}: axis ${axis.number}: its limits lie outside the coordinates of ${profile.name}`,
+        );
     const linkOptions = {
       device: name,
+      family: profile.dialect === "sc" ? ("sc" as const) : ("aries" as const),
       stx: address.transport === "serial",
       replyTimeoutS: profile.replyTimeout.value,
       quietS: profile.quietTime.value,
     };
     const open = (): ByteLink =>
       address.transport === "tcp" ? new TcpLink(address) : new SerialLink(address);
-    this.main = new AriesLink(open(), linkOptions);
+    this.main = new KohzuLink(open(), linkOptions);
+    const context = { name, link: this.main, profile };
+    this.dialect = profile.dialect === "sc" ? new ScDialect(context) : new KosmosDialect(context);
     this.main.onClosed = (reason) => this.lose(reason);
     this.main.onSystem = (reply) => this.heardSystem(reply);
     if (address.transport === "tcp") {
-      this.stopLink = new AriesLink(open(), linkOptions);
+      this.stopLink = new KohzuLink(open(), linkOptions);
       this.stopLink.onSystem = (reply) => this.heardSystem(reply);
       // Without its stop connection the controller may not move.
       this.stopLink.onClosed = (reason) => this.lose(reason);
@@ -151,12 +160,11 @@ export class KohzuController {
   /** Everything is read anew, after a lost link too. */
   private async establish(signal: AbortSignal | undefined): Promise<void> {
     this.readings.clear();
-    this.tables.clear();
     try {
       await this.main.open(signal);
       await this.stopLink?.open(signal);
-      await this.identify(signal);
-      for (const axis of this.axes.values()) await this.readSetup(axis, signal);
+      await this.dialect.identify([...this.axes.values()], signal);
+      for (const axis of this.axes.values()) await this.dialect.readSetup(axis, signal);
       await this.readAll(signal);
     } catch (error) {
       await this.closeLinks();
@@ -199,8 +207,7 @@ export class KohzuController {
       await this.closeLinks();
       await this.establish(signal);
     }
-    await this.main.request("REM", [], { signal });
-    await this.main.request("RAX", [], { signal });
+    await this.dialect.release(signal);
     await this.readAll(signal);
     this.lifecycle.enter("inactive");
   }
@@ -216,9 +223,9 @@ export class KohzuController {
   /** Reads position, status and origin of one axis. */
   async readAxis(number: number, signal?: AbortSignal): Promise<AxisReading> {
     this.axis(number);
-    const status = decodeStatus(await this.main.request("STR", [number], { signal }));
-    const homed = integerField(await this.main.request("ROG", [number], { signal }), 0) === 1;
-    const pulses = integerField(await this.main.request("RDP", [number], { signal }), 0);
+    const status = await this.dialect.status(number, signal);
+    const homed = await this.dialect.homed(number, signal);
+    const pulses = await this.dialect.position(number, signal);
     const reading: AxisReading = { pulses, status, homed, readAtS: monotonicNow() };
     this.readings.set(number, reading);
     return reading;
@@ -227,8 +234,7 @@ export class KohzuController {
   /** Pulse counters of all configured axes, read now. */
   async positionsPulses(signal?: AbortSignal): Promise<ReadonlyMap<number, number>> {
     const positions = new Map<number, number>();
-    for (const number of this.axes.keys())
-      positions.set(number, integerField(await this.main.request("RDP", [number], { signal }), 0));
+    for (const number of this.axes.keys()) positions.set(number, await this.dialect.position(number, signal));
     return positions;
   }
 
@@ -260,12 +266,12 @@ export class KohzuController {
           checkTarget(axis, approach, "start of the one-sided approach to the target");
           waypoints.unshift(approach);
         }
-        this.requireFree(axis, reading, waypoints);
+        requireFree(this.options.name, axis, reading, waypoints);
         const table = options.table ?? axis.moveTable;
-        const speed = await this.table(axis, table, signal);
+        const speed = await this.dialect.speed(axis, table, { signal });
         if (!already) moves.push({ axis, from: reading.pulses, waypoints, table, speed });
       }
-      await runMoves(this.main, moves, { name: this.options.name, pollS: this.pollS, signal, permit });
+      await runMoves(this.dialect, moves, { name: this.options.name, pollS: this.pollS, signal, permit });
       for (const { axis } of moves) await this.readAxis(axis.number, signal);
     });
   }
@@ -280,10 +286,9 @@ export class KohzuController {
     this.requireMotion("homing");
     await this.inMotion("homing", [number], signal, async (permit) => {
       const reading = await this.readAxis(number, signal);
-      this.requireUnobstructed(axis, reading);
-      await this.writeSetting(number, 2, axis.originMethod, permit, signal);
+      requireUnobstructed(this.options.name, axis, reading);
       this.readings.delete(number);
-      await this.main.request("ORG", [number, axis.originTable, ResponseMethod.quick], { signal, permit });
+      await this.dialect.searchOrigin(axis, { signal, permit });
       await this.awaitOrigin(axis, permit, signal);
     });
   }
@@ -295,27 +300,12 @@ export class KohzuController {
    */
   async stop(): Promise<void> {
     this.motions.withdrawPermits();
-    const links = [this.stopLink, this.main]
-      .filter((link) => link !== undefined)
-      .filter((link) => link.isOpen);
-    if (links.length === 0)
-      throw new CellError("LINK_CLOSED", `${this.options.name}: no connection to stop it through`);
-    let failure: CellError | undefined;
-    for (let attempt = 0; attempt < stopAttempts; attempt++) {
-      // On all connections at once: whichever is alive carries it, and a second stop does no harm.
-      const results = await Promise.allSettled(links.map((link) => link.stopNow(0, true)));
-      for (const result of results) {
-        if (result.status === "rejected") {
-          failure = asCellError(result.reason);
-          continue;
-        }
-        const code = result.value.kind === "E" ? integerField(result.value, 0) : 0;
-        // 323: it is stopping already. 803: the controller still owed a reply, so once more.
-        if (code === 0 || code === 323) return;
-        failure = new CellError("DEVICE_REFUSED", `${this.options.name}: STP0/1: ${describeCode(code)}`);
-      }
-    }
-    if (failure) throw failure;
+    await stopEverything(
+      this.options.name,
+      [this.stopLink, this.main],
+      this.dialect.stopCommands(this.axisNumbers),
+      this.options.profile.stopTimeout.value,
+    );
   }
 
   /** Whether another owner moves the axes. */
@@ -346,106 +336,16 @@ export class KohzuController {
     }
   }
 
-  private async identify(signal: AbortSignal | undefined): Promise<void> {
-    const { name, profile } = this.options;
-    const reply = await this.main.request("IDN", [], { signal });
-    const found = reply.data[0] ?? "nothing";
-    if (found !== profile.identity)
-      throw new CellError(
-        "DEVICE_WRONG_MODEL",
-        `${name}: expected ${profile.identity} (profile ${profile.name}), found ${found}`,
-      );
-    const version = [1, 2, 3].map((field) => integerField(reply, field));
-    const older = version.findIndex((part, i) => part !== profile.firmware[i]);
-    if (older >= 0 && (version[older] ?? 0) < (profile.firmware[older] ?? 0))
-      throw new CellError(
-        "DEVICE_WRONG_MODEL",
-        `${name}: firmware ${version.join(".")} is older than ${profile.firmware.join(".")} (profile ${profile.name})`,
-      );
-    const map = await this.main.request("RAX", [], { signal });
-    const present = map.data.slice(2).join("");
-    for (const number of this.axes.keys())
-      if (present[number - 1] !== "1")
-        throw new CellError("DEVICE_MISSING", `${name}: axis ${number} does not exist on this controller`);
-  }
-
-  private async readSetup(axis: KohzuAxis, signal: AbortSignal | undefined): Promise<void> {
-    const backlash = integerField(await this.main.request("RSY", [axis.number, 12], { signal }), 1);
-    if (backlash !== 0)
-      throw new CellError(
-        "CONFIG_INVALID",
-        `${this.options.name}: axis ${axis.number} corrects backlash itself (setting 12 is ${backlash})`,
-        { remedy: "set it to 0: backlash has one owner, and that is the driver's one-sided approach" },
-      );
-    for (const n of new Set([axis.moveTable, axis.originTable])) await this.table(axis, n, signal);
-  }
-
   private async readAll(signal: AbortSignal | undefined): Promise<AxisReading[]> {
     const readings: AxisReading[] = [];
     for (const number of this.axes.keys()) readings.push(await this.readAxis(number, signal));
     return readings;
   }
 
-  private async table(axis: KohzuAxis, n: number, signal: AbortSignal | undefined): Promise<SpeedTable> {
-    const key = `${axis.number}/${n}`;
-    const known = this.tables.get(key);
-    if (known !== undefined) return known;
-    const table = decodeSpeedTable(await this.main.request("RTB", [axis.number, n], { signal }));
-    this.tables.set(key, table);
-    return table;
-  }
-
-  private async writeSetting(
-    axis: number,
-    setting: number,
-    value: number,
-    permit: () => void,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const read = async (): Promise<number> =>
-      integerField(await this.main.request("RSY", [axis, setting], { signal }), 1);
-    if ((await read()) === value) return;
-    await this.main.request("WSY", [axis, setting, value], { signal, permit });
-    // A setting may be acknowledged and yet not applied.
-    const found = await read();
-    if (found !== value)
-      throw new CellError(
-        "DEVICE_REFUSED",
-        `${this.options.name}: axis ${axis} setting ${setting} was set to ${value} and reads ${found}`,
-      );
-  }
-
   private requireMotion(what: string): void {
     this.lifecycle.requireActive(what);
     if (this.isLent)
       throw new CellError("COMMAND_INVALID", `${this.options.name}: the axes are lent, ${what} must wait`);
-  }
-
-  private requireUnobstructed(axis: KohzuAxis, reading: AxisReading): void {
-    const { status } = reading;
-    const where = `${this.options.name}: axis ${axis.number}`;
-    if (status.emergencyStop)
-      throw new CellError("DEVICE_EMERGENCY_STOP", `${where}: the emergency stop input is closed`);
-    if (status.limitCw && status.limitCcw)
-      throw new CellError("DEVICE_FAULT", `${where}: both limit switches are closed: no stage connected?`);
-    if (status.driving !== "stopped") throw new CellError("COMMAND_INVALID", `${where} is already moving`);
-  }
-
-  /** A closed limit switch blocks the way outward; the way back is always free. */
-  private requireFree(axis: KohzuAxis, reading: AxisReading, waypoints: readonly number[]): void {
-    this.requireUnobstructed(axis, reading);
-    if (!reading.homed)
-      throw new CellError("DEVICE_NOT_HOMED", `${this.options.name}: axis ${axis.number} is not homed`);
-    const first = waypoints[0] ?? reading.pulses;
-    const blocked =
-      (reading.status.limitCw && first > reading.pulses) ||
-      (reading.status.limitCcw && first < reading.pulses);
-    if (blocked)
-      throw new CellError(
-        "DEVICE_LIMIT",
-        `${this.options.name}: axis ${axis.number} stands on its ${reading.status.limitCw ? "CW" : "CCW"} limit ` +
-          `at ${reading.pulses}, and ${first} lies further out`,
-      );
   }
 
   /** Runs something that moves; after a failure the axes are stopped and read again. */
@@ -466,7 +366,7 @@ export class KohzuController {
     permit: () => void,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const speed = await this.table(axis, axis.originTable, signal);
+    const speed = await this.dialect.speed(axis, axis.originTable, { signal });
     const travel = 2.2 * (axis.maxPulses - axis.minPulses);
     // To the limit and back at table speed, then a slow approach to the edge at the scan speed.
     const deadlineS = monotonicNow() + (2 * travel) / speed.topPps + 30;
@@ -474,7 +374,7 @@ export class KohzuController {
     while (stopped < 2) {
       await systemClock.sleep(this.pollS, signal);
       permit();
-      const status = decodeStatus(await this.main.request("STR", [axis.number], { signal }));
+      const status = await this.dialect.status(axis.number, signal);
       stopped = status.driving === "stopped" ? stopped + 1 : 0;
       if (monotonicNow() > deadlineS)
         throw new CellError(
@@ -482,6 +382,8 @@ export class KohzuController {
           `${this.options.name}: axis ${axis.number}: homing took too long`,
         );
     }
+    // Zero is set by the search alone: where the controller cannot say that it is homed, this tells it.
+    if ((await this.dialect.position(axis.number, signal)) === 0) this.dialect.originFound(axis.number);
     const reading = await this.readAxis(axis.number, signal);
     if (!reading.homed || reading.pulses !== 0)
       throw new CellError(
@@ -490,8 +392,10 @@ export class KohzuController {
       );
   }
 
-  private heardSystem(reply: AriesReply): void {
+  private heardSystem(reply: StageReply): void {
     const code = integerField(reply, 0);
+    // A device that joined changes nothing for the axes that were there.
+    if (code === deviceJoined) return;
     const what = `${this.options.name}: ${describeCode(code)}`;
     this.readings.clear();
     this.lifecycle.fail(new CellError(code === 5 ? "DEVICE_EMERGENCY_STOP" : "DEVICE_FAULT", what));

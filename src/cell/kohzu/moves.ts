@@ -5,9 +5,9 @@
  */
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
-import type { AriesLink } from "./aries-link.js";
 import type { KohzuAxis } from "./axis-config.js";
-import { decodeStatus, describeCode, integerField, ResponseMethod, type SpeedTable } from "./codec.js";
+import type { SpeedTable } from "./codec/speed-table.js";
+import type { StageDialect } from "./stage-dialect.js";
 
 export interface AxisMove {
   readonly axis: KohzuAxis;
@@ -41,9 +41,9 @@ interface Progress {
   stoppedLooks: number;
 }
 
-/** @throws CellError DEVICE_LIMIT, DEVICE_NOT_SETTLED, DEVICE_EMERGENCY_STOP, DEVICE_REFUSED, LINK_TIMEOUT, LINK_ABORTED */
+/** @throws CellError DEVICE_LIMIT, DEVICE_NOT_SETTLED, DEVICE_EMERGENCY_STOP, DEVICE_FAULT, DEVICE_REFUSED, LINK_TIMEOUT, LINK_ABORTED */
 export async function runMoves(
-  link: AriesLink,
+  dialect: StageDialect,
   moves: readonly AxisMove[],
   context: MoveContext,
 ): Promise<void> {
@@ -56,44 +56,40 @@ export async function runMoves(
       at = waypoint;
     }
     const progress: Progress = { move, deadlineS: startS + timeS + slackS, next: 0, stoppedLooks: 0 };
-    await drive(link, progress, context);
+    await drive(dialect, progress, context);
     under.push(progress);
   }
   let left = under;
   while (left.length > 0) {
     await systemClock.sleep(context.pollS, context.signal);
-    for (const progress of left) await look(link, progress, context);
+    for (const progress of left) await look(dialect, progress, context);
     left = left.filter(({ move, next }) => next < move.waypoints.length);
   }
 }
 
-async function drive(link: AriesLink, progress: Progress, context: MoveContext): Promise<void> {
+async function drive(dialect: StageDialect, progress: Progress, context: MoveContext): Promise<void> {
   const { axis, table, waypoints } = progress.move;
   const target = waypoints[progress.next];
   if (target === undefined) return;
   progress.stoppedLooks = 0;
   const { signal, permit } = context;
-  const parameters = [axis.number, table, target, ResponseMethod.quick];
-  const reply = await link.request("APS", parameters, { signal, permit });
-  if (reply.kind === "W")
-    throw new CellError(
-      "DEVICE_LIMIT",
-      `${context.name}: APS${parameters.join("/")}: ${describeCode(integerField(reply, 0))}`,
-    );
+  await dialect.drive(axis, table, target, { signal, permit });
 }
 
-async function look(link: AriesLink, progress: Progress, context: MoveContext): Promise<void> {
+async function look(dialect: StageDialect, progress: Progress, context: MoveContext): Promise<void> {
   const { axis, waypoints } = progress.move;
   const { signal, name } = context;
   context.permit();
   const target = waypoints[progress.next];
   if (target === undefined) return;
-  const status = decodeStatus(await link.request("STR", [axis.number], { signal }));
+  const status = await dialect.status(axis.number, signal);
   if (status.emergencyStop)
     throw new CellError(
       "DEVICE_EMERGENCY_STOP",
       `${name}: axis ${axis.number} was stopped by the emergency stop`,
     );
+  if (status.fault !== 0)
+    throw new CellError("DEVICE_FAULT", `${name}: axis ${axis.number} reports error ${status.fault}`);
   progress.stoppedLooks = status.driving === "stopped" ? progress.stoppedLooks + 1 : 0;
   if (progress.stoppedLooks < 2) {
     if (monotonicNow() > progress.deadlineS)
@@ -103,7 +99,7 @@ async function look(link: AriesLink, progress: Progress, context: MoveContext): 
       );
     return;
   }
-  const pulses = integerField(await link.request("RDP", [axis.number], { signal }), 0);
+  const pulses = await dialect.position(axis.number, signal);
   if (pulses !== target) {
     const limit = status.limitCw ? "on its CW limit" : status.limitCcw ? "on its CCW limit" : undefined;
     throw new CellError(
@@ -112,5 +108,5 @@ async function look(link: AriesLink, progress: Progress, context: MoveContext): 
     );
   }
   progress.next++;
-  await drive(link, progress, context);
+  await drive(dialect, progress, context);
 }

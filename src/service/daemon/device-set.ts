@@ -57,10 +57,17 @@ export class DeviceSet implements CellDevices {
       stages.transport === "tcp"
         ? { transport: "tcp", host: stages.host, port: stages.port }
         : { transport: "serial", path: stages.path ?? "", baudRate: stages.baud };
+    const stageProfile = await loadProfile(stages.profile, "stage-controller");
+    if (stageProfile.dialect === "sc")
+      throw new CellError(
+        "CONFIG_INVALID",
+        `${stages.profile}: the guardian cannot stop a controller of the SC series, and without it nothing may move`,
+        { remedy: "use an ARIES or a CRUX for the stages of a cell" },
+      );
     const controller = new KohzuController({
       name: "stages",
       address,
-      profile: await loadProfile(stages.profile, "stage-controller"),
+      profile: stageProfile,
       axes: await loadAxes(cellFile.stages),
     });
     const drive = new NeedleDrive({

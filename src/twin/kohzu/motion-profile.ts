@@ -2,7 +2,7 @@
  * Pulse trains as exact functions of time. A profile is a row of segments with a linear or S-shaped change of speed;
  * position, speed and the time of reaching a distance follow in closed form, so that nothing is ever stepped by a timer.
  */
-import type { SpeedTable } from "../../cell/kohzu/codec.js";
+import type { SpeedTable } from "../../cell/kohzu/codec/speed-table.js";
 
 interface Segment {
   readonly durationS: number;
@@ -94,7 +94,22 @@ export class MotionProfile {
     }
     return new MotionProfile([...kept, ...rest]);
   }
+
+  /** The same motion over `factor` times the distance, in the same time: an interpolated axis. */
+  scaled(factor: number): MotionProfile {
+    return new MotionProfile(
+      this.segments.map((segment) => ({
+        ...segment,
+        startSpeed: factor * segment.startSpeed,
+        endSpeed: factor * segment.endSpeed,
+      })),
+    );
+  }
 }
+
+/** Nothing moves for so long. */
+export const pause = (durationS: number): MotionProfile =>
+  new MotionProfile([{ durationS, startSpeed: 0, endSpeed: 0, smooth: false }]);
 
 /** At one speed from start to end. */
 export function constantSpeed(distance: number, speed: number): MotionProfile {

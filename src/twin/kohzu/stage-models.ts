@@ -13,8 +13,12 @@ export interface StageModel {
   readonly hardStop: number;
   /** A limit switch lets go this far inside the place where it closed. */
   readonly limitHysteresis: number;
-  /** The near-origin sensor covers this much on the CW side of its edge, which is zero. */
-  readonly nearOriginWidth: number;
+  /** The near-origin sensor covers this much on the CW side of its edge, which is zero; undefined: none is fitted. */
+  readonly nearOriginWidth: number | undefined;
+  /** An origin mark (ORG) from here to there; most stages have none. */
+  readonly originMark?: readonly [number, number];
+  /** An encoder: one count is this long at multiplier 4, and it has one mark a turn of the screw. */
+  readonly encoder?: { readonly count: number };
   /** Standard deviation of the place where the sensor's edge is found. */
   readonly originNoise: number;
   /** Motion lost when the direction turns. */

@@ -1,15 +1,16 @@
 import t from "tap";
 import fc from "fast-check";
+import { describeCode } from "../../../src/cell/kohzu/codec/codes.js";
 import {
   decodeReply,
   decodeRequest,
-  decodeSpeedTable,
-  decodeStatus,
-  describeCode,
   encodeReply,
   encodeRequest,
   LineAssembler,
-} from "../../../src/cell/kohzu/codec.js";
+} from "../../../src/cell/kohzu/codec/framing.js";
+import { replyAxis } from "../../../src/cell/kohzu/codec/reply-names.js";
+import { decodeSpeedTable } from "../../../src/cell/kohzu/codec/speed-table.js";
+import { decodeStatus, encodeStatus } from "../../../src/cell/kohzu/codec/status.js";
 
 t.test("bytes as third-party clients send them", async (t) => {
   // Seen from aries-controller 0.7.0 (TCP) and from a driver on a serial line.
@@ -82,4 +83,42 @@ t.test("codes in words", async (t) => {
   t.equal(describeCode(304), "304 (CW limit reached while driving)");
   t.equal(describeCode(103), "103 (parameter 3 out of range)");
   t.equal(describeCode(9999), "9999");
+  t.equal(describeCode(5), "5 (emergency stop input)");
+  t.equal(describeCode(5, "sc"), "5 (unknown command)");
+  t.equal(describeCode(1, "sc", "W"), "1 (the target is the present position)");
+});
+
+t.test("STR in the layouts of the families", async (t) => {
+  // SC: a 40-line fake satisfied the EPICS driver with this layout.
+  const sc = decodeStatus(decodeReply("C\tSTR2\t1\t1\t0\t1\t0\t1\t0\t0"), "sc");
+  t.match(sc, {
+    driving: "running",
+    nearOrigin: false,
+    origin: true,
+    limitCw: false,
+    limitCcw: true,
+    fault: 0,
+  });
+  t.strictSame(encodeStatus(sc, "sc"), ["1", "1", "0", "1", "0", "1", "0", "0"]);
+  t.throws(() => decodeStatus(decodeReply("C\tSTR2\t2\t1\t0\t1\t0\t1\t0\t0"), "sc"), {
+    code: "LINK_PROTOCOL",
+  });
+  // A public program for a CRUX takes its characters 7, 11, 13, 15 for moving, origin, CCW and CW limit.
+  const line = "C\tSTR1\t1\t0\t1\t0\t1";
+  t.strictSame([line[7], line[11], line[13], line[15]], ["1", "1", "0", "1"]);
+  t.match(decodeStatus(decodeReply(line), "crux-separate"), {
+    driving: "running",
+    limitCcw: false,
+    limitCw: true,
+  });
+});
+
+t.test("which axis a reply names", async (t) => {
+  t.equal(replyAxis("aries", "RDP", [3]), 3);
+  t.equal(replyAxis("aries", "MPS", [1, 100, 2, 100, 1]), undefined);
+  t.equal(replyAxis("aries", "IDN", []), undefined);
+  t.equal(replyAxis("sc", "IDN", []), 0);
+  t.equal(replyAxis("sc", "STR", [1, 2]), 2);
+  t.equal(replyAxis("sc", "RDP", [2, 0]), 2);
+  t.equal(replyAxis("aries", "APS", ["x"]), undefined);
 });

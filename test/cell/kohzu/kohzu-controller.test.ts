@@ -116,13 +116,13 @@ t.test(
       t.teardown(() => socket.destroy());
     });
     t.equal(await raw("WSY1/2/10"), "C\tWSY1\t2\r\n");
-    emulator.ignoreWsy = true;
+    emulator.ignoreSettings(true);
     await t.rejects(driver.home(1), {
       code: "DEVICE_REFUSED",
       message: /setting 2 was set to 4 and reads 10/,
     });
     t.notOk(emulator.isMoving(1));
-    emulator.ignoreWsy = false;
+    emulator.ignoreSettings(false);
     await driver.home(1);
     t.equal(driver.lastReading(1)?.homed, true);
     t.ok(Math.abs(emulator.truePosition(1)) < 2e-6);

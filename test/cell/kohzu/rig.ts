@@ -5,8 +5,8 @@ import path from "node:path";
 import { loadAxes, type KohzuAxis } from "../../../src/cell/kohzu/axis-config.js";
 import { KohzuController, type KohzuAddress } from "../../../src/cell/kohzu/kohzu-controller.js";
 import { loadProfile } from "../../../src/cell/profile.js";
-import { AriesController, type AriesOptions } from "../../../src/twin/kohzu/aries-controller.js";
-import { AriesTcpServer, serveAriesOnPty } from "../../../src/twin/kohzu/aries-server.js";
+import { KohzuEmulator, type KohzuOptions } from "../../../src/twin/kohzu/kohzu-emulator.js";
+import { KohzuTcpServer, serveKohzuOnPty } from "../../../src/twin/kohzu/kohzu-server.js";
 import { referenceCellStages } from "../../../src/twin/kohzu/stage-models.js";
 
 const linear = (axis: number): { axis: number; profile: string } => ({ axis, profile: "kohzu-xa04a-r102" });
@@ -26,7 +26,7 @@ export async function cellAxes(): Promise<KohzuAxis[]> {
 }
 
 export interface Rig {
-  readonly emulator: AriesController;
+  readonly emulator: KohzuEmulator;
   readonly driver: KohzuController;
   readonly address: KohzuAddress;
   /** Cuts all connections. */
@@ -37,24 +37,25 @@ export interface Rig {
 export async function rig(
   options: {
     readonly transport?: "tcp" | "serial";
-    readonly emulator?: Partial<AriesOptions>;
+    readonly profile?: string;
+    readonly emulator?: Partial<KohzuOptions>;
     readonly axes?: readonly KohzuAxis[];
   } = {},
 ): Promise<Rig> {
-  const emulator = new AriesController({
+  const emulator = new KohzuEmulator({
     seed: 7,
     speedFactor: 4,
     axes: [...referenceCellStages.map((model) => ({ model, homed: true })), null],
     ...options.emulator,
   });
-  const profile = await loadProfile("kohzu-aries", "stage-controller");
+  const profile = await loadProfile(options.profile ?? "kohzu-aries", "stage-controller");
   const axes = options.axes ?? (await cellAxes());
   const name = "stages";
   if (options.transport === "serial") {
     const folder = await mkdtemp(path.join(os.tmpdir(), "aries-"));
     const link = path.join(folder, "port");
-    const port = await serveAriesOnPty(emulator, { path: link });
-    const address = { transport: "serial", path: link, baudRate: 115_200 } as const;
+    const port = await serveKohzuOnPty(emulator, { path: link });
+    const address = { transport: "serial", path: link, baudRate: profile.baudRate.value } as const;
     const driver = new KohzuController({ name, address, profile, axes });
     return {
       emulator,
@@ -69,7 +70,7 @@ export async function rig(
       },
     };
   }
-  const server = new AriesTcpServer(emulator);
+  const server = new KohzuTcpServer(emulator);
   const port = await server.listen("127.0.0.1", 0);
   const address = { transport: "tcp", host: "127.0.0.1", port } as const;
   const driver = new KohzuController({ name, address, profile, axes });

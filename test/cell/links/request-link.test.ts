@@ -2,7 +2,7 @@
 import t from "tap";
 import { CellError } from "../../../src/base/errors.js";
 import type { ByteLink } from "../../../src/cell/links/byte-link.js";
-import { LineAssembler } from "../../../src/cell/kohzu/codec.js";
+import { LineAssembler } from "../../../src/cell/kohzu/codec/framing.js";
 import { RequestLink, type Request } from "../../../src/cell/links/request-link.js";
 
 class PaperLink implements ByteLink {

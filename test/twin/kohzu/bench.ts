@@ -1,5 +1,5 @@
 /** An emulated controller on a hand-turned clock, and a client that speaks raw lines. */
-import { AriesController, type AriesOptions } from "../../../src/twin/kohzu/aries-controller.js";
+import { KohzuEmulator, type KohzuOptions } from "../../../src/twin/kohzu/kohzu-emulator.js";
 import { referenceCellStages } from "../../../src/twin/kohzu/stage-models.js";
 
 export class Clock {
@@ -19,7 +19,7 @@ export interface RawClient {
   close(): void;
 }
 
-export function rawClient(controller: AriesController, transport: "tcp" | "serial" = "tcp"): RawClient {
+export function rawClient(controller: KohzuEmulator, transport: "tcp" | "serial" = "tcp"): RawClient {
   let text = "";
   const client = controller.attach(transport, (bytes) => {
     text += bytes.toString("latin1");
@@ -41,13 +41,13 @@ export function rawClient(controller: AriesController, transport: "tcp" | "seria
   };
 }
 
-export function bench(options: Partial<AriesOptions> = {}): {
+export function bench(options: Partial<KohzuOptions> = {}): {
   readonly clock: Clock;
-  readonly controller: AriesController;
+  readonly controller: KohzuEmulator;
   readonly client: RawClient;
 } {
   const clock = new Clock();
-  const controller = new AriesController({
+  const controller = new KohzuEmulator({
     seed: 7,
     axes: [...referenceCellStages.map((model) => ({ model, homed: true })), null],
     clock: () => clock.now,

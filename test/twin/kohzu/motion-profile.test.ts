@@ -1,5 +1,5 @@
 import t from "tap";
-import type { SpeedTable } from "../../../src/cell/kohzu/codec.js";
+import type { SpeedTable } from "../../../src/cell/kohzu/codec/speed-table.js";
 import { decelerate, planMove } from "../../../src/twin/kohzu/motion-profile.js";
 import { acceptTable, factoryTable, rampSteps } from "../../../src/twin/kohzu/speed-table.js";
 
@@ -78,12 +78,12 @@ t.test("the controller's rules for speed tables", async (t) => {
   });
   t.equal(acceptTable({ ...wanted, start: 501 }, 50_000), 605, "start above half of the top");
   t.equal(acceptTable({ ...wanted, top: 50_001 }, 50_000), 607, "top above setting 16");
-  t.equal(acceptTable({ ...wanted, acceleration: 0 }, 50_000), 601);
-  t.equal(acceptTable({ ...wanted, deceleration: 1001 }, 50_000), 604);
+  t.equal(acceptTable({ ...wanted, acceleration: 0 }, 50_000), 602);
+  t.equal(acceptTable({ ...wanted, deceleration: 1001 }, 50_000), 603);
   const long = acceptTable({ ...wanted, deceleration: 90 }, 50_000);
   t.ok(typeof long === "object" && long.decelerationS < 2 * long.accelerationS);
   const fast = acceptTable({ ...wanted, top: 30_003 }, 50_000);
-  t.ok(typeof fast === "object" && fast.topPps === 30_005, "steps of 5 pps up there");
+  t.ok(typeof fast === "object" && fast.topPps === 30_000, "steps of 10 pps up there");
   // (100 + 1000) / 2 · 0.2 s
   t.strictSame(
     rampSteps({ ...factoryTable(0), startPps: 100, topPps: 1000, accelerationS: 0.2, decelerationS: 0.3 }),

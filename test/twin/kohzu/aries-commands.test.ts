@@ -67,8 +67,8 @@ t.test("errors name what is wrong", async (t) => {
 t.test("WTB keeps the nearest possible table and tells of its ramps", async (t) => {
   const { client } = bench();
   t.strictSame(client.ask("WTB1/0/100/1000/20/20/2"), ["C WTB1 0 100 1000 20 20 2 110 110"]);
-  t.strictSame(client.ask("WTB1/1/100/12345/20/90/2"), ["C WTB1 1 100 12346 20 39 2 1245 2427"]);
-  t.strictSame(client.ask("RTB1/1"), ["C RTB1 1 100 12346 20 39 2 1245 2427"]);
+  t.strictSame(client.ask("WTB1/1/100/12347/20/90/2"), ["C WTB1 1 100 12345 20 39 2 1245 2427"]);
+  t.strictSame(client.ask("RTB1/1"), ["C RTB1 1 100 12345 20 39 2 1245 2427"]);
 });
 
 t.test("a moving axis takes no new target, position or setting", async (t) => {

@@ -1,4 +1,4 @@
-/** Requests to an ARIES and its replies over one byte link; lines it sends by itself are kept apart from the replies. */
+/** Requests to a KOHZU controller and its replies over one byte link; what it says by itself is kept apart from replies. */
 import { CellError } from "../../base/errors.js";
 import type { ByteLink } from "../links/byte-link.js";
 import {
@@ -8,30 +8,31 @@ import {
   type RequestLinkOptions,
   type RequestOptions,
 } from "../links/request-link.js";
-import {
-  decodeReply,
-  describeCode,
-  encodeRequest,
-  integerField,
-  LineAssembler,
-  namesAxis,
-  type AriesReply,
-} from "./codec.js";
+import { describeCode, type CodeFamily } from "./codec/codes.js";
+import { decodeReply, encodeRequest, integerField, LineAssembler, type StageReply } from "./codec/framing.js";
+import { replyAxis } from "./codec/reply-names.js";
 
-export interface AriesLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"> {
+export interface KohzuLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"> {
+  readonly family: CodeFamily;
   /** STX before each request: serial lines only. */
   readonly stx: boolean;
 }
 
-export class AriesLink {
-  /** Spontaneous lines: emergency stop, lost link, changed device map. */
-  onSystem: (reply: AriesReply) => void = () => undefined;
+/** A command and its parameters, before it becomes bytes. */
+export interface StageCommand {
+  readonly name: string;
+  readonly parameters: readonly number[];
+}
 
-  private readonly link: RequestLink<AriesReply>;
+export class KohzuLink {
+  /** Spontaneous lines: emergency stop, lost link, changed device map. */
+  onSystem: (reply: StageReply) => void = () => undefined;
+
+  private readonly link: RequestLink<StageReply>;
 
   constructor(
     link: ByteLink,
-    private readonly options: AriesLinkOptions,
+    private readonly options: KohzuLinkOptions,
   ) {
     this.link = new RequestLink(
       link,
@@ -73,29 +74,26 @@ export class AriesLink {
 
   /**
    * Sends one request and waits for its reply.
-   * @throws CellError DEVICE_REFUSED for an E reply, with the code in words
+   * @throws CellError DEVICE_REFUSED, DEVICE_LIMIT, DEVICE_EMERGENCY_STOP for an E reply, with the code in words
    * @throws CellError LINK_TIMEOUT, LINK_CLOSED, LINK_PROTOCOL, LINK_ABORTED
    */
   async request(
     command: string,
     parameters: readonly number[],
     options: RequestOptions = {},
-  ): Promise<AriesReply> {
+  ): Promise<StageReply> {
     const reply = await this.link.exchange(command, () => this.prepare(command, parameters), options);
     if (reply.kind === "E") throw this.refusal(command, parameters, reply);
     return reply;
   }
 
-  /**
-   * Writes STP at once, past the queue and any request in flight, and waits for its reply.
-   * @param axis 0 stops all axes
-   */
-  async stopNow(axis: number, emergency: boolean): Promise<AriesReply> {
-    return this.link.post(this.prepare("STP", [axis, Number(emergency)]));
+  /** Writes a stop at once, past the queue and any request in flight, and waits for its reply, E replies included. */
+  async stopNow({ name, parameters }: StageCommand, timeoutS: number): Promise<StageReply> {
+    return this.link.post({ ...this.prepare(name, parameters), timeoutS });
   }
 
-  private prepare(command: string, parameters: readonly number[]): Request<AriesReply> {
-    const axis = namesAxis(command) ? parameters[0] : undefined;
+  private prepare(command: string, parameters: readonly number[]): Request<StageReply> {
+    const axis = replyAxis(this.options.family, command, parameters);
     return {
       name: `${command}${parameters.join("/")}`,
       bytes: encodeRequest(command, parameters, this.options.stx),
@@ -106,7 +104,7 @@ export class AriesLink {
     };
   }
 
-  private read(line: string): AriesReply | "unsolicited" {
+  private read(line: string): StageReply | "unsolicited" {
     if (line === "") return "unsolicited";
     const reply = decodeReply(line);
     if (reply.command !== "SYS") return reply;
@@ -114,10 +112,12 @@ export class AriesLink {
     return "unsolicited";
   }
 
-  private refusal(command: string, parameters: readonly number[], reply: AriesReply): CellError {
+  private refusal(command: string, parameters: readonly number[], reply: StageReply): CellError {
+    const { device, family } = this.options;
     const code = integerField(reply, 0);
-    const what = `${this.options.device}: ${command}${parameters.join("/")}: ${describeCode(code)}`;
-    if (code === 5 || code === 314 || code === 800 || code === 801)
+    const what = `${device}: ${command}${parameters.join("/")}: ${describeCode(code, family)}`;
+    // Numbers from 300 on mean the same in all families; 5 is the emergency stop of the ARIES, but a bad command of the SC.
+    if ((family === "aries" && code === 5) || code === 314 || code === 800 || code === 801)
       return new CellError("DEVICE_EMERGENCY_STOP", what);
     if ((code >= 304 && code <= 306) || code === 310 || (code >= 316 && code <= 319))
       return new CellError("DEVICE_LIMIT", what);

@@ -1,14 +1,14 @@
-/** Puts an emulated ARIES on the wire: a TCP port, or a pseudo-terminal. */
+/** Puts an emulated controller on the wire: a TCP port, or a pseudo-terminal. */
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { CellError } from "../../base/errors.js";
 import { PtyPort, type PtyOptions } from "../pty-port.js";
-import type { AriesController } from "./aries-controller.js";
+import type { KohzuEmulator } from "./kohzu-emulator.js";
 
-export class AriesTcpServer {
+export class KohzuTcpServer {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
 
-  constructor(private readonly controller: AriesController) {}
+  constructor(private readonly controller: KohzuEmulator) {}
 
   /** @returns the port, chosen by the system when 0 was asked for. @throws CellError LINK_CONNECT */
   async listen(host: string, port: number): Promise<number> {
@@ -17,7 +17,11 @@ export class AriesTcpServer {
     });
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error) => {
-        reject(new CellError("LINK_CONNECT", `ARIES on ${host}:${port}: ${error.message}`, { cause: error }));
+        reject(
+          new CellError("LINK_CONNECT", `stage controller on ${host}:${port}: ${error.message}`, {
+            cause: error,
+          }),
+        );
       });
       server.listen(port, host, resolve);
     });
@@ -61,7 +65,7 @@ export class AriesTcpServer {
 }
 
 /** Serves the controller on a pseudo-terminal with the serial dialect. Close the port to pull the cable. */
-export async function serveAriesOnPty(controller: AriesController, options: PtyOptions): Promise<PtyPort> {
+export async function serveKohzuOnPty(controller: KohzuEmulator, options: PtyOptions): Promise<PtyPort> {
   const port = new PtyPort(options);
   const client = controller.attach("serial", (bytes) => {
     port.write(bytes);
