@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { Canvas } from "./picture/canvas.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const dist = process.env.SURGICLAW_DIST ?? path.join(root, "dist");
+const { Canvas } = await import(path.join(dist, "src/lab/picture/canvas.js"));
 const { cellAddon } = await import(path.join(dist, "src/cell/native.js"));
 const { readAuditLog } = await import(path.join(dist, "src/record/audit-verify.js"));
 const { readCellFile } = await import(path.join(dist, "src/base/cell-file.js"));
@@ -82,6 +82,7 @@ function scaleBar(canvas, box, lengthM, zoom) {
 
 const side = 512;
 const gap = 8;
+const brighter = 1.7;
 
 async function alignmentPicture() {
   const accepted = entries.find(({ data }) => data?.stage === "alignment accepted");
@@ -91,7 +92,7 @@ async function alignmentPicture() {
   const files = framesLabelled("aligned", accepted.seq);
   const closeHeight = 420;
   const legendHeight = 64;
-  const canvas = new Canvas(2 * side + gap, side + gap + closeHeight + legendHeight);
+  const canvas = new Canvas(2 * side + gap, side + gap + closeHeight + legendHeight, brighter);
   for (const index of [0, 1]) {
     await withStoredFrame(files[index], index, (frame, needle) => {
       const tip = [needle.tipX, needle.tipY];
@@ -146,7 +147,7 @@ async function alignmentPicture() {
 
 async function pickupPicture() {
   const height = 330;
-  const canvas = new Canvas(2 * side + gap, 2 * height + gap);
+  const canvas = new Canvas(2 * side + gap, 2 * height + gap, brighter);
   const moments = [
     {
       label: "pickup",

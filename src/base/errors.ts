@@ -217,6 +217,13 @@ export const errorCatalogue = {
     "the held-out error is above its limit",
     "check focus and stage; the needle may be loose",
   ),
+  IMAGE_UNREADABLE: entry(
+    4020,
+    "configuration",
+    false,
+    "the file is missing or is no image with grey levels of 8 or 16 bits",
+    "name a PNG, TIFF, JPEG, PGM or BMP file",
+  ),
 
   SAFETY_STOPPED: entry(
     5001,

@@ -288,6 +288,15 @@ export interface NativeHeart {
 export interface CellAddon {
   readonly Camera: new (options: CameraOptions) => NativeCamera;
   readonly geometry: Geometry;
+  /**
+   * An image file (PNG, TIFF, JPEG, PGM, BMP; 8 or 16 bits) as a frame of `name`. `bits` says how many of 16 count; 0
+   * takes the fewest of 8, 10, 12, 14, 16 that hold the brightest pixel. Rejects with IMAGE_UNREADABLE.
+   */
+  readImage(
+    file: string,
+    name: string,
+    bits: number,
+  ): Promise<{ readonly frame: FrameLease; readonly bits: number }>;
   readonly Servo: new () => NativeServo;
   readonly Heart: new () => NativeHeart;
   /** One datagram to NOTIFY_SOCKET (sd_notify); false when the variable is unset. */

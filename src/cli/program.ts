@@ -11,6 +11,7 @@ import { addDemo } from "./demo.js";
 import { addDoctor } from "./doctor.js";
 import { addHandback } from "./handback.js";
 import { addHome } from "./home.js";
+import { addPerceive } from "./perceive.js";
 import { addProcedure } from "./procedure.js";
 import { addReset } from "./reset.js";
 import { addRetry } from "./retry.js";
@@ -44,7 +45,7 @@ export function createProgram(): Command {
     );
   const verbs = [
     ...[addStart, addStatus, addWatch, addStop, addReset, addConfirm, addRetry, addChoose, addTakeover],
-    ...[addHandback, addHome, addProcedure, addConfig, addAudit, addDoctor, addTwin, addDemo],
+    ...[addHandback, addHome, addProcedure, addPerceive, addConfig, addAudit, addDoctor, addTwin, addDemo],
   ];
   for (const add of verbs) add(program);
   settle(program);

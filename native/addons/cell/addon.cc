@@ -16,6 +16,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   initFrames(env, exports);
   initCamera(env, exports);
   initGeometry(env, exports);
+  initImages(env, exports);
   initHeart(env, exports);
   initSystem(env, exports);
 #ifdef SURGICLAW_HAS_SERVO

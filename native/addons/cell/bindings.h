@@ -34,6 +34,7 @@ geometry::NeedleEstimate needleFromJs(const Napi::Value& value, const std::strin
 void initFrames(Napi::Env env, Napi::Object exports);
 void initCamera(Napi::Env env, Napi::Object exports);
 void initGeometry(Napi::Env env, Napi::Object exports);
+void initImages(Napi::Env env, Napi::Object exports);
 void initHeart(Napi::Env env, Napi::Object exports);
 void initSystem(Napi::Env env, Napi::Object exports);
 /// In servo_binding.cc.

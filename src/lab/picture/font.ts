@@ -3,7 +3,7 @@ export const glyphWidth = 5;
 export const glyphHeight = 8;
 
 // prettier-ignore
-const columns = {
+const columns: Readonly<Record<string, readonly number[]>> = {
   " ": [0, 0, 0, 0, 0], "(": [0, 0x1c, 0x22, 0x41, 0], ")": [0, 0x41, 0x22, 0x1c, 0], ",": [0, 0x50, 0x30, 0, 0],
   "-": [8, 8, 8, 8, 8], ".": [0, 0x60, 0x60, 0, 0], ":": [0, 0x36, 0x36, 0, 0],
   0: [0x3e, 0x51, 0x49, 0x45, 0x3e], 1: [0, 0x42, 0x7f, 0x40, 0], 2: [0x42, 0x61, 0x51, 0x49, 0x46],
@@ -22,7 +22,7 @@ const columns = {
 };
 
 /** Its dark pixels, [column, row]. A character that is not here is left blank. */
-export function* glyph(character) {
-  for (const [i, bits] of (columns[character] ?? columns[" "]).entries())
+export function* glyph(character: string): Generator<readonly [number, number]> {
+  for (const [i, bits] of (columns[character] ?? []).entries())
     for (let j = 0; j < glyphHeight; j++) if ((bits >> j) & 1) yield [i, j];
 }
