@@ -30,6 +30,8 @@ const distances = {
   /** Where the search begins: clear of the ring whatever the drawing's error. */
   far: 2.6e-4,
   hover: 9e-5,
+  /** Needle and barb clear of the rings, on the side where these have no ribbon. */
+  outOfRow: 4.5e-4,
   /** Barb through the opening, shank still clear of the wire. */
   engaged: 2.0e-5,
 } as const;
@@ -130,7 +132,8 @@ export async function pickUp(
   const ringY = rotate(rotation, y);
   const ringZ = axis;
 
-  // The needle goes to the loop within the head: up first, then across beside it.
+  // The needle goes to the loop within the head: out of the row of rings first, away from their ribbons; then to its
+  // height, across, and in beside it. Across within the row it would be threaded by whatever ring it meets.
   const loop = loopInHead(bench, k);
   const tipInHead = rotate(
     transpose(rotation),
@@ -140,6 +143,11 @@ export async function pickUp(
   const now = bench.headFrom("tip").translation;
   const stage = bench.stagesFor([0, 0, 0]);
   const delta = subtract(wanted, now);
+  const clearY = Math.max(
+    bench.devices.stages.limits(bench.file.stageAxes.y).min,
+    stage.y + delta[1] - distances.outOfRow,
+  );
+  if (stage.y > clearY) await bench.moveStages({ y: clearY }, signal, false);
   await bench.moveStages({ z: stage.z + delta[2] }, signal, false);
   await bench.moveStages({ x: stage.x + delta[0] }, signal, false);
   await bench.moveStages({ y: stage.y + delta[1] }, signal);
@@ -163,11 +171,8 @@ export async function pickUp(
   bench.anchor(look);
   axis = seenAxis(bench, look);
 
-  const ring = await locateRing(bench, look, axis, barb, ringY, ringZ, 280, distances.far, signal);
-  const expected = add(
-    bench.seenTip(look),
-    subtract([0, 0, 0], tipFor(bench, [0, 0, 0], axis, barb, distances.far)),
-  );
+  const expected = subtract(bench.seenTip(look), tipFor(bench, [0, 0, 0], axis, barb, distances.far));
+  const ring = await locateRing(bench, look, expected, ringY, ringZ, 280, signal);
   const offset = rotate(transpose(rotation), subtract(ring, expected));
   // Nearer to a neighbour's place than to its own: that is the neighbour.
   if (norm(offset) > 0.6 * norm(bench.file.cartridge.pitchM))
@@ -179,21 +184,12 @@ export async function pickUp(
   await context.stage("pickup: ring found", { loop: k, offsetM: [...offset] });
 
   // Hover: lateral errors must vanish before the barb may enter.
+  let at = ring;
   for (let look2 = 0; ; look2++) {
     signal.throwIfAborted();
     const seen = await bench.look(signal, 3);
     bench.anchor(seen);
-    const at = await locateRing(
-      bench,
-      seen,
-      axis,
-      barb,
-      ringY,
-      ringZ,
-      look2 === 0 ? 60 : 30,
-      look2 === 0 ? distances.far : distances.hover,
-      signal,
-    );
+    at = await locateRing(bench, seen, at, ringY, ringZ, look2 === 0 ? 60 : 30, signal);
     const error = subtract(tipFor(bench, at, axis, barb, distances.hover), bench.seenTip(seen));
     const lateral = norm(subtract(error, scale(barb, dot(error, barb))));
     if (look2 > 0 && lateral < hoverToleranceM) {
@@ -273,18 +269,16 @@ async function findRingsInDepth(
   );
 }
 
+/** The ring's centre (robot coordinates, m), searched within `radius` px of where `expected` is seen. */
 async function locateRing(
   bench: Workbench,
   look: Look,
-  axis: Vec3,
-  barb: Vec3,
+  expected: Vec3,
   ringY: Vec3,
   ringZ: Vec3,
   radius: number,
-  along: number,
   signal: AbortSignal,
 ): Promise<Vec3> {
-  const expected = subtract(bench.seenTip(look), tipFor(bench, [0, 0, 0], axis, barb, along));
   const near = asPair(
     viewIndexes.map((i): Pixel => {
       const [u, v] = projectVector(bench.views()[i], subtract(expected, bench.seenTip(look)));
