@@ -20,7 +20,7 @@ find_tool() {
   done
 }
 
-mapfile -t sources < <(find native test/native -type f \( -name '*.cc' -o -name '*.h' \) 2>/dev/null | LC_ALL=C sort)
+mapfile -t sources < <(find native test/native test/bench -type f \( -name '*.cc' -o -name '*.h' \) 2>/dev/null | LC_ALL=C sort)
 [[ ${#sources[@]} -gt 0 ]] || die "no C++ sources found"
 
 case ${1:-} in

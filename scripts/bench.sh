@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# npm run bench: how fast the hot paths are, each beside its anchor, interleaved in one run, as ratios. Tables here,
+# JSON in runs/bench-<time>/. Times of different machines do not compare, ratios do; let nothing else run meanwhile.
+#   npm run bench                   all of them
+#   npm run bench -- geometry       one
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$here/common.sh"
+known=(geometry)
+wanted=("$@")
+[[ ${#wanted[@]} -gt 0 ]] || wanted=("${known[@]}")
+for name in "${wanted[@]}"; do
+  [[ " ${known[*]} " == *" $name "* ]] || { echo "bench.sh: there is no bench $name; there are: ${known[*]}" >&2; exit 2; }
+done
+bash "$here/setup.sh" full
+folder=runs/bench-$(date -u +%Y%m%dT%H%M%SZ)
+mkdir -p "$folder"
+for name in "${wanted[@]}"; do
+  say "$name ..."
+  "build/bin/$name-bench" >"$folder/$name.json"
+  node scripts/bench-table.mjs "$folder/$name.json"
+done
+say "results in $folder"
