@@ -40,7 +40,10 @@ const stages = z
   });
 
 const needle = z.strictObject({
-  driver: key(z.enum(["zaber"]).default("zaber"), "family of the needle drive"),
+  driver: key(
+    z.enum(["zaber", "modbus"]).default("zaber"),
+    "protocol of the needle drive, as in its profile",
+  ),
   profile: key(text, "name of a file in firmware-profiles/ (without .yaml), or a path"),
   path: key(path, "serial device, best by its name in /dev/serial/by-id"),
   baud: key(z.int().min(1200).max(921600).default(115200), "speed of the serial line", { unit: "bit/s" }),

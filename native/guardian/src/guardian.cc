@@ -45,6 +45,7 @@ Guardian::Guardian(const Options& options, const Privileges& privileges, ActionL
       silenceNs_(static_cast<uint64_t>(options.silenceMs) * 1'000'000),
       log_(log) {
   for (const NeedleSerial& needle : options_.needles) links_.push_back(needleSerialLink(needle, log_));
+  for (const NeedleModbus& needle : options_.modbusNeedles) links_.push_back(needleModbusLink(needle, log_));
   for (const AriesTcp& endpoint : options_.ariesTcp) links_.push_back(ariesTcpLink(endpoint, log_));
   for (const AriesSerial& port : options_.ariesSerial) links_.push_back(ariesSerialLink(port, log_));
 }

@@ -41,7 +41,9 @@ const char* usage() {
          "  --aries-fd N         stage controller on a serial descriptor; repeatable\n"
          "  --needle-fd N        needle drive on a serial descriptor; repeatable\n"
          "  --needle-device N    device number of the last needle (default 1)\n"
-         "  --needle-axis N      axis of the last needle (default 1)\n\n"
+         "  --needle-axis N      axis of the last needle (default 1)\n"
+         "  --needle-modbus-fd N  needle drive with a Modbus RTU map; repeatable\n"
+         "  --needle-unit N      unit of the last Modbus needle (default 1)\n\n"
          "Exit status: 0 told to end, 2 wrong arguments, 3 the daemon ended and the devices were stopped.\n"
          "Example: guardian --beat-fd 3 --log guardian.log --aries-tcp 127.0.0.1:12321 --needle-fd 4\n";
 }
@@ -80,6 +82,12 @@ std::string parseOptions(const std::vector<std::string>& arguments, Options& opt
       if (options.needles.empty()) return key + " comes before any --needle-fd";
       NeedleSerial& needle = options.needles.back();
       good = parseNumber(value, 1, 99, key == "--needle-axis" ? needle.axis : needle.device);
+    } else if (key == "--needle-modbus-fd") {
+      good = parseNumber(value, 0, 65535, number);
+      options.modbusNeedles.push_back({number});
+    } else if (key == "--needle-unit") {
+      if (options.modbusNeedles.empty()) return key + " comes before any --needle-modbus-fd";
+      good = parseNumber(value, 1, 247, options.modbusNeedles.back().unit);
     } else {
       return "unknown option " + key;
     }

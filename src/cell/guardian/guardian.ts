@@ -23,7 +23,8 @@ export type GuardedLink =
       readonly descriptor: number;
       readonly device?: number;
       readonly axis?: number;
-    };
+    }
+  | { readonly kind: "needle-modbus"; readonly descriptor: number; readonly unit?: number };
 
 export interface GuardianOptions {
   /** The guardian appends one JSON line for each thing it does; the audit log quotes it. */
@@ -68,6 +69,7 @@ export class Guardian {
   private stderr = "";
   private needle: NeedleOrder = { inTissue: false, retractToMicrosteps: 0 };
   private toldAlive = false;
+  private renewing = false;
   private waiters: (() => void)[] = [];
 
   constructor(private readonly options: GuardianOptions) {}
@@ -106,8 +108,8 @@ export class Guardian {
   }
 
   /**
-   * Starts the process and resolves when it watches with every link ready. After a serial port was opened anew, stop
-   * and start again: the duplicate of an old descriptor reaches nothing.
+   * Starts the process and resolves when it watches with every link ready. After a serial port was opened anew, `renew`:
+   * the duplicate of an old descriptor reaches nothing.
    * @throws CellError SAFETY_NO_GUARDIAN naming the links that are not ready, LINK_ABORTED
    */
   async start(links: readonly GuardedLink[], signal?: AbortSignal): Promise<void> {
@@ -119,6 +121,25 @@ export class Guardian {
     } catch (error) {
       await this.stop();
       throw error;
+    }
+  }
+
+  /**
+   * Has serial lines opened anew and watches with their new descriptors. It must let go of the old ones first: its
+   * duplicates keep the ports locked. In between there is no guardian, so nothing moves; `onChange` hears of it only
+   * when it does not come back.
+   * @param reopen opens the lines; gives the links to guard
+   * @throws CellError what `reopen` throws, and as `start`
+   */
+  async renew(reopen: () => Promise<readonly GuardedLink[]>, signal?: AbortSignal): Promise<void> {
+    this.renewing = true;
+    try {
+      await this.stop();
+      this.ended = "a serial line is being opened anew: the guardian waits for it";
+      await this.start(await reopen(), signal);
+    } finally {
+      this.renewing = false;
+      this.tell();
     }
   }
 
@@ -175,6 +196,9 @@ export class Guardian {
         case "needle-serial":
           args.push("--needle-fd", inherit(link.descriptor));
           args.push("--needle-device", String(link.device ?? 1), "--needle-axis", String(link.axis ?? 1));
+          break;
+        case "needle-modbus":
+          args.push("--needle-modbus-fd", inherit(link.descriptor), "--needle-unit", String(link.unit ?? 1));
           break;
       }
     }
@@ -246,7 +270,7 @@ export class Guardian {
   private tell(): void {
     for (const wake of this.waiters.splice(0)) wake();
     const alive = this.alive;
-    if (alive === this.toldAlive) return;
+    if (alive === this.toldAlive || this.renewing) return;
     this.toldAlive = alive;
     this.onChange(this.status());
   }

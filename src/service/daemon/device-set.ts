@@ -38,6 +38,8 @@ export class DeviceSet implements CellDevices {
     readonly urProfile: UrProfile,
     private readonly controller: KohzuController,
     private readonly guarded: () => readonly GuardedLink[],
+    /** A serial line that the guardian shares went down and will be opened anew. */
+    private readonly lineIsClosed: () => boolean,
   ) {}
 
   /** Makes the drivers from configuration and profiles; opens nothing. @throws CellError PROFILE_INVALID, CONFIG_INVALID */
@@ -70,12 +72,24 @@ export class DeviceSet implements CellDevices {
       profile: stageProfile,
       axes: await loadAxes(cellFile.stages),
     });
+    const needleProfile = await loadProfile(needle.profile, "needle-drive");
+    if ((needle.driver === "modbus") !== (needleProfile.dialect === "modbus-rtu"))
+      throw new CellError(
+        "CONFIG_INVALID",
+        `devices.needle: driver ${needle.driver} with profile ${needleProfile.name}, which speaks ${needleProfile.dialect}`,
+      );
     const drive = new NeedleDrive({
       name: "needle",
       path: needle.path,
       baudRate: needle.baud,
-      profile: await loadProfile(needle.profile, "needle-drive"),
+      profile: needleProfile,
     });
+    drive.onState = ({ fault }) => {
+      if (fault) log.error({ device: "needle", code: fault.code, why: fault.message }, "device fault");
+    };
+    controller.onState = ({ fault }) => {
+      if (fault) log.error({ device: "stages", code: fault.code, why: fault.message }, "device fault");
+    };
     const views = await Promise.all(
       microscopes.map(
         async (entry) =>
@@ -98,10 +112,17 @@ export class DeviceSet implements CellDevices {
         address.transport === "tcp"
           ? { kind: "aries-tcp", host: address.host, port: address.port }
           : { kind: "aries-serial", descriptor: descriptorOf(controller.serialDescriptor, "stages") };
-      return [
-        stageLink,
-        { kind: "needle-serial", descriptor: descriptorOf(drive.serialDescriptor, "needle") },
-      ];
+      const descriptor = descriptorOf(drive.serialDescriptor, "needle");
+      const needleLink: GuardedLink =
+        needleProfile.dialect === "modbus-rtu"
+          ? { kind: "needle-modbus", descriptor, unit: needleProfile.unit }
+          : {
+              kind: "needle-serial",
+              descriptor,
+              device: needleProfile.deviceAddress,
+              axis: needleProfile.axisNumber,
+            };
+      return [stageLink, needleLink];
     };
     return new DeviceSet(
       new UrArm(robot),
@@ -117,6 +138,9 @@ export class DeviceSet implements CellDevices {
       urProfile,
       controller,
       links,
+      () =>
+        drive.serialDescriptor === undefined ||
+        (address.transport === "serial" && controller.serialDescriptor === undefined),
     );
   }
 
@@ -150,9 +174,17 @@ export class DeviceSet implements CellDevices {
 
   /** After a person's reset: clears what the devices latched, where its cause is gone, and lets the guardian watch again. */
   async reset(signal: AbortSignal): Promise<void> {
-    await this.guardian.rearm(signal);
-    await this.controller.reset(signal);
-    await this.needle.reset(signal);
+    const drives = async (): Promise<readonly GuardedLink[]> => {
+      await this.controller.reset(signal);
+      await this.needle.reset(signal);
+      return this.guarded();
+    };
+    if (this.guardian.status().pid === undefined || this.lineIsClosed())
+      await this.guardian.renew(drives, signal);
+    else {
+      await this.guardian.rearm(signal);
+      await drives();
+    }
     const state = this.arm.robot.state();
     if (state.protectiveStopped) await this.arm.robot.recoverProtectiveStop(signal);
     else if (state.lifecycle !== "active") await this.arm.robot.reset(signal);

@@ -57,7 +57,7 @@ class Process : public ::testing::Test {
     ::unlink(log.c_str());
   }
 
-  void start(int stagePort, int silenceMs = 300) {
+  void start(int stagePort, int silenceMs = 300, const char* needleOption = "--needle-fd") {
     int beats[2];
     int status[2];
     ASSERT_EQ(::pipe2(beats, O_CLOEXEC), 0);
@@ -72,7 +72,7 @@ class Process : public ::testing::Test {
       ::dup2(status[1], 111);
       ::dup2(needleSlave, 112);
       ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "110", "--status-fd", "111", "--silence-ms",
-              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), "--needle-fd", "112",
+              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), needleOption, "112",
               nullptr);
       ::_exit(127);
     }
@@ -204,6 +204,42 @@ TEST_F(Process, repeatsARetractionThatNobodyAnswers) {
   EXPECT_EQ(exitStatus(), 3);
   EXPECT_EQ(needleHeard(),
             "\r\n/01 estop\n\r\n/01 1 move abs -7\n\r\n/01 1 move abs -7\n\r\n/01 1 move abs -7\n");
+}
+
+/// Frames as any Modbus master writes them; their CRCs were computed with another program (pymodbus).
+std::string frame(std::initializer_list<int> bytes) {
+  std::string text;
+  for (const int byte : bytes) text += static_cast<char>(byte);
+  return text;
+}
+const std::string kModbusEstop = frame({0x01, 0x06, 0x00, 0x00, 0x00, 0x02, 0x08, 0x0b});
+const std::string kModbusTarget12345 =
+    frame({0x01, 0x10, 0x00, 0x01, 0x00, 0x02, 0x04, 0x00, 0x00, 0x30, 0x39, 0xe6, 0x71});
+const std::string kModbusMove = frame({0x01, 0x06, 0x00, 0x00, 0x00, 0x04, 0x88, 0x09});
+
+TEST_F(Process, stopsAModbusNeedleTwiceWithAGap) {
+  start(stage.port(), 300, "--needle-modbus-fd");
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  EXPECT_EQ(needleHeard(), "");
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(needleHeard(), kModbusEstop + kModbusEstop);
+}
+
+TEST_F(Process, retractsAModbusNeedleThatIsInTissue) {
+  start(stage.port(), 300, "--needle-modbus-fd");
+  ASSERT_TRUE(beatUntil([&] { return armed(); }, realtime::kBeatNeedleInTissue, 12345));
+  beat(realtime::kBeatNeedleInTissue, 12345);
+  ::close(beatFd);
+  beatFd = -1;
+  const std::string all = kModbusEstop + kModbusEstop + kModbusTarget12345 + kModbusMove;
+  ASSERT_TRUE(waitUntil([&] { return needleHeard().size() >= all.size(); }));
+  EXPECT_EQ(needleHeard(), all);
+  ASSERT_EQ(::write(needleMaster, kModbusMove.data(), kModbusMove.size()), ssize_t(kModbusMove.size()));
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(needleHeard(), all);  // answered: not repeated
+  EXPECT_NE(logText().find("\"event\":\"retract_answered\""), std::string::npos);
 }
 
 TEST_F(Process, actsOnceOnSilenceAndWatchesAgainWhenRearmed) {

@@ -25,6 +25,12 @@ struct NeedleSerial {
   int axis = 1;
 };
 
+/// A duplicate of the daemon's descriptor of a Modbus RTU needle drive.
+struct NeedleModbus {
+  int fd = -1;
+  int unit = 1;
+};
+
 struct Options {
   int beatFd = -1;
   int statusFd = 1;
@@ -33,6 +39,7 @@ struct Options {
   std::vector<AriesTcp> ariesTcp;
   std::vector<AriesSerial> ariesSerial;
   std::vector<NeedleSerial> needles;
+  std::vector<NeedleModbus> modbusNeedles;
   bool help = false;
 };
 

@@ -54,4 +54,8 @@ std::unique_ptr<StopLink> ariesSerialLink(const AriesSerial& port, ActionLog& lo
 /// CR LF, `/DD estop`; with the needle in tissue then `/DD A move abs N` along its own axis.
 std::unique_ptr<StopLink> needleSerialLink(const NeedleSerial& port, ActionLog& log);
 
+/// The emergency stop of the drive's register map, twice with a gap between; with the needle in tissue then a
+/// move along its own axis.
+std::unique_ptr<StopLink> needleModbusLink(const NeedleModbus& port, ActionLog& log);
+
 }  // namespace surgiclaw::guardian
