@@ -21,7 +21,7 @@ import {
 } from "./align-needle.js";
 import { barbDirection } from "./hook-check.js";
 import { published, working } from "./limits.js";
-import { pickUp } from "./pickup.js";
+import { leaveRow, pickUp } from "./pickup.js";
 import { ringOnHook } from "./ring-on-hook.js";
 import { seenAxis } from "./pose-correction.js";
 import type { TargetState } from "./session.js";
@@ -155,8 +155,7 @@ export class Insert implements SkillProgram {
       reasons.push(why);
       await bench.keepFrames("pickup-failed");
       await context.stage("pickup failed", { loop: k, why });
-      // Away from the ring against the barb's direction, so that nothing is dragged along.
-      await bench.moveTipBy(scale(barbDirection(bench, axis), -3e-4), context.signal, false);
+      await leaveRow(bench, context.signal);
     }
     return reasons.length > 0 ? reasons.join("; ") : "no electrode is left in the cartridge";
   }
@@ -166,6 +165,8 @@ export class Insert implements SkillProgram {
     const { x, y, z } = bench.file.stageAxes;
     const lift = -(working.clearanceM - working.standoffM);
     await bench.moveHeadBy(scale(bench.up(), 1.2e-3), context.signal);
+    // Out of the row of rings first, along their ribbons.
+    await bench.moveStages({ y: home.stages.get(y) ?? 0 }, context.signal, false);
     await bench.moveStages(
       { y: home.stages.get(y) ?? 0, x: home.stages.get(x) ?? 0, z: (home.stages.get(z) ?? 0) + lift },
       context.signal,

@@ -91,6 +91,23 @@ export async function findRings(
   );
 }
 
+/**
+ * Takes the needle out of the row of rings, on the side where these have no ribbon, unless it stands outside already.
+ * `rowY` is where the Y stage stands when the needle is in the row; here by default. Not with the barb in a ring.
+ */
+export async function leaveRow(
+  bench: Pick<Workbench, "stagesFor" | "moveStages"> & {
+    readonly devices: { readonly stages: Pick<Workbench["devices"]["stages"], "limits"> };
+    readonly file: { readonly stageAxes: Pick<Workbench["file"]["stageAxes"], "y"> };
+  },
+  signal: AbortSignal,
+  rowY: number = bench.stagesFor([0, 0, 0]).y,
+): Promise<void> {
+  const { min } = bench.devices.stages.limits(bench.file.stageAxes.y);
+  const clearY = Math.max(min, rowY - distances.outOfRow);
+  if (bench.stagesFor([0, 0, 0]).y > clearY) await bench.moveStages({ y: clearY }, signal, false);
+}
+
 /** Loop k's drawn place in the head, corrected by what earlier loops taught. */
 const loopInHead = (bench: Workbench, k: number): Vec3 => {
   const { firstLoopM, pitchM } = bench.file.cartridge;
@@ -143,11 +160,7 @@ export async function pickUp(
   const now = bench.headFrom("tip").translation;
   const stage = bench.stagesFor([0, 0, 0]);
   const delta = subtract(wanted, now);
-  const clearY = Math.max(
-    bench.devices.stages.limits(bench.file.stageAxes.y).min,
-    stage.y + delta[1] - distances.outOfRow,
-  );
-  if (stage.y > clearY) await bench.moveStages({ y: clearY }, signal, false);
+  await leaveRow(bench, signal, stage.y + delta[1]);
   await bench.moveStages({ z: stage.z + delta[2] }, signal, false);
   await bench.moveStages({ x: stage.x + delta[0] }, signal, false);
   await bench.moveStages({ y: stage.y + delta[1] }, signal);
