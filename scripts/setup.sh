@@ -113,7 +113,7 @@ compile_typescript() {
 build_native() {
   local folders=(native) flags=() stamp=build/.built-start now
   if [[ $mode == full ]]; then
-    folders=(native test/native)
+    folders=(native test/native test/bench)
     flags=(--tests)
     stamp=build/.built-full
   fi
@@ -123,22 +123,10 @@ build_native() {
   printf '%s\n' "$now" >"$stamp"
 }
 
-# Third-party peers of the interop tests, pinned, in a private environment.
-install_test_peers() {
-  local requirements=test/interop/requirements.txt stamp=.venv/.installed now
-  [[ $mode == full && -f $requirements ]] || return 0
-  now=$(sha256sum "$requirements" | cut -d' ' -f1)
-  [[ -f $stamp && $(<"$stamp") == "$now" ]] && return
-  step "Making a Python environment" /usr/bin/python3 -m venv --system-site-packages .venv
-  step "Installing test peers" .venv/bin/pip install --disable-pip-version-check -q -r "$requirements"
-  printf '%s\n' "$now" >"$stamp"
-}
-
 check_node
 install_packages
 install_npm_packages
 link_commands
 compile_typescript
 build_native
-install_test_peers
 if ((SECONDS - script_began > 2)); then say "set-up complete; log: ${log#"$root"/}"; fi
