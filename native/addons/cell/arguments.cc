@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace surgiclaw::cell {
 
@@ -62,6 +63,15 @@ Napi::Array requireArray(const Napi::Value& value, const std::string& what, uint
     wrongType(value, what, ("an array of " + std::to_string(length)).c_str());
   }
   return value.As<Napi::Array>();
+}
+
+Members::Members(const Napi::Value& value, std::string what)
+    : object_(requireObject(value, what)), what_(std::move(what)) {}
+
+Napi::Object objectOf(Napi::Env env, std::initializer_list<std::pair<const char*, double>> numbers) {
+  Napi::Object object = Napi::Object::New(env);
+  for (const auto& [key, number] : numbers) object.Set(key, number);
+  return object;
 }
 
 }  // namespace surgiclaw::cell

@@ -35,6 +35,8 @@ void initFrames(Napi::Env env, Napi::Object exports);
 void initCamera(Napi::Env env, Napi::Object exports);
 void initGeometry(Napi::Env env, Napi::Object exports);
 void initImages(Napi::Env env, Napi::Object exports);
+/// JPEG and hash, as members of `geometry`.
+void addImageFunctions(Napi::Env env, Napi::Object geometry);
 void initHeart(Napi::Env env, Napi::Object exports);
 void initSystem(Napi::Env env, Napi::Object exports);
 /// In servo_binding.cc.

@@ -5,9 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
-#include <opencv2/imgproc.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +12,6 @@
 #include "arguments.h"
 #include "bindings.h"
 #include "environment.h"
-#include "surgiclaw/grabber/sha256.h"
 #ifdef SURGICLAW_HAS_GEOMETRY
 #include "surgiclaw/geometry/image_metrics.h"
 #include "surgiclaw/geometry/image_view.h"
@@ -28,130 +24,126 @@
 
 namespace surgiclaw::cell {
 
-namespace {
-
-using Frame = std::shared_ptr<grabber::FrameLease>;
-
-Lane& vision(Napi::Env env) { return Environment::of(env).vision(); }
-
-Napi::Value encodeJpeg(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  const int quality = requireInteger(info[1], "quality", 0, 100);
-  const int reduce = requireInteger(info[2], "reduce", 1, 64);
-  return runOn(
-      vision(info.Env()), info.Env(),
-      [frame, quality, reduce] {
-        const grabber::FrameInfo& f = frame->info();
-        cv::Mat image(f.height, f.width, CV_8UC1, const_cast<uint8_t*>(f.pixels),
-                      static_cast<size_t>(f.stride));
-        if (reduce > 1) {
-          cv::Mat reduced;
-          const cv::Size size(std::max(1, f.width / reduce), std::max(1, f.height / reduce));
-          cv::resize(image, reduced, size, 0, 0, cv::INTER_AREA);
-          image = reduced;
-        }
-        std::vector<uint8_t> bytes;
-        if (!cv::imencode(".jpg", image, bytes, {cv::IMWRITE_JPEG_QUALITY, quality})) {
-          throw CodedError("INTERNAL", "the JPEG encoder gave nothing");
-        }
-        return bytes;
-      },
-      [](Napi::Env env, const std::vector<uint8_t>& bytes) {
-        return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
-      });
-}
-
-Napi::Value hashFrame(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  return runOn(
-      vision(info.Env()), info.Env(),
-      [frame] {
-        const grabber::FrameInfo& f = frame->info();
-        // Rows follow each other without gaps: a source delivers stride = width.
-        return grabber::toHex(
-            grabber::sha256(f.pixels, static_cast<size_t>(f.stride) * static_cast<size_t>(f.height)));
-      },
-      [](Napi::Env env, const std::string& hex) { return Napi::String::New(env, hex); });
-}
-
 #ifdef SURGICLAW_HAS_GEOMETRY
 
-geometry::ImageView viewOf(const Frame& frame) {
-  const grabber::FrameInfo& f = frame->info();
-  return {f.pixels, f.width, f.height, f.stride};
+Napi::Object needleToJs(Napi::Env env, const geometry::NeedleEstimate& needle) {
+  Napi::Object object = objectOf(env, {{"tipX", needle.tipX},
+                                       {"tipY", needle.tipY},
+                                       {"directionX", needle.directionX},
+                                       {"directionY", needle.directionY},
+                                       {"widthPx", needle.widthPx},
+                                       {"edgeSigmaPx", needle.edgeSigmaPx},
+                                       {"tipSigmaPx", needle.tipSigmaPx},
+                                       {"angleSigmaRad", needle.angleSigmaRad},
+                                       {"confidence", needle.confidence}});
+  object.Set("found", needle.found);
+  object.Set("reason", needle.reason);
+  return object;
+}
+
+geometry::NeedleEstimate needleFromJs(const Napi::Value& value, const std::string& what) {
+  const Members members(value, what);
+  geometry::NeedleEstimate needle;
+  needle.found = members.flag("found");
+  needle.tipX = members.number("tipX");
+  needle.tipY = members.number("tipY");
+  needle.directionX = members.number("directionX");
+  needle.directionY = members.number("directionY");
+  needle.widthPx = members.number("widthPx");
+  needle.edgeSigmaPx = members.number("edgeSigmaPx");
+  needle.tipSigmaPx = members.number("tipSigmaPx");
+  needle.angleSigmaRad = members.number("angleSigmaRad");
+  needle.confidence = members.number("confidence");
+  return needle;
+}
+
+namespace {
+
+/// Runs `work` on the pixels of the frame in the first argument, which it keeps until it is done.
+template <typename Work, typename ToJs>
+Napi::Value onFrame(const Napi::CallbackInfo& info, Work work, ToJs toJs) {
+  const std::shared_ptr<grabber::FrameLease> frame = frameOf(info[0], "frame");
+  return runOn(
+      Environment::of(info.Env()).vision(), info.Env(),
+      [frame, work = std::move(work)] {
+        const grabber::FrameInfo& f = frame->info();
+        return work(geometry::ImageView{f.pixels, f.width, f.height, f.stride});
+      },
+      std::move(toJs));
 }
 
 geometry::Roi roiFromJs(const Napi::Value& value, const std::string& what) {
   if (value.IsUndefined()) return {};
-  const Napi::Object object = requireObject(value, what);
+  const Members members(value, what);
   constexpr int kFar = 1 << 20;
   geometry::Roi roi;
-  roi.x = requireInteger(object.Get("x"), what + ".x", -kFar, kFar);
-  roi.y = requireInteger(object.Get("y"), what + ".y", -kFar, kFar);
-  roi.width = requireInteger(object.Get("width"), what + ".width", 1, kFar);
-  roi.height = requireInteger(object.Get("height"), what + ".height", 1, kFar);
+  roi.x = members.integer("x", -kFar, kFar);
+  roi.y = members.integer("y", -kFar, kFar);
+  roi.width = members.integer("width", 1, kFar);
+  roi.height = members.integer("height", 1, kFar);
   return roi;
 }
 
-void pairFromJs(const Napi::Value& value, const std::string& what, double (&pair)[2]) {
-  const Napi::Array array = requireArray(value, what, 2);
-  for (uint32_t i = 0; i < 2; ++i)
-    pair[i] = requireNumber(array.Get(i), what + "[" + std::to_string(i) + "]");
-}
+/// Where something is looked for: arguments x, y, radius from the `first` on.
+struct Search {
+  Search(const Napi::CallbackInfo& info, size_t first)
+      : x(requireNumber(info[first], "x")),
+        y(requireNumber(info[first + 1], "y")),
+        radius(requireNumber(info[first + 2], "radius", 0, 65535)) {}
+  double x;
+  double y;
+  double radius;
+};
 
 Napi::Value measureImage(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  const geometry::Roi roi = roiFromJs(info[1], "roi");
-  return runOn(
-      vision(info.Env()), info.Env(), [frame, roi] { return geometry::measureImage(viewOf(frame), roi); },
+  return onFrame(
+      info,
+      [roi = roiFromJs(info[1], "roi")](const geometry::ImageView& image) {
+        return geometry::measureImage(image, roi);
+      },
       [](Napi::Env env, const geometry::ImageMetrics& m) {
-        Napi::Object object = Napi::Object::New(env);
-        object.Set("mean", m.mean);
-        object.Set("p01", m.p01);
-        object.Set("p50", m.p50);
-        object.Set("p99", m.p99);
-        object.Set("clippedLow", m.clippedLow);
-        object.Set("clippedHigh", m.clippedHigh);
-        object.Set("brenner", m.brenner);
-        object.Set("tenengrad", m.tenengrad);
-        return object;
+        return objectOf(env, {{"mean", m.mean},
+                              {"p01", m.p01},
+                              {"p50", m.p50},
+                              {"p99", m.p99},
+                              {"clippedLow", m.clippedLow},
+                              {"clippedHigh", m.clippedHigh},
+                              {"brenner", m.brenner},
+                              {"tenengrad", m.tenengrad}});
       });
 }
 
 Napi::Value findNeedle(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
   geometry::NeedleSearchOptions options;
-  if (!info[1].IsUndefined())
-    options.roi = roiFromJs(requireObject(info[1], "options").Get("roi"), "options.roi");
-  return runOn(
-      vision(info.Env()), info.Env(),
-      [frame, options] { return geometry::findNeedle(viewOf(frame), options); }, needleToJs);
-}
-
-Napi::Value trackNeedle(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  const geometry::NeedleEstimate prior = needleFromJs(info[1], "prior");
-  return runOn(
-      vision(info.Env()), info.Env(), [frame, prior] { return geometry::trackNeedle(viewOf(frame), prior); },
+  if (!info[1].IsUndefined()) options.roi = roiFromJs(Members(info[1], "options").at("roi"), "options.roi");
+  return onFrame(
+      info, [options](const geometry::ImageView& image) { return geometry::findNeedle(image, options); },
       needleToJs);
 }
 
+Napi::Value trackNeedle(const Napi::CallbackInfo& info) {
+  return onFrame(
+      info,
+      [prior = needleFromJs(info[1], "prior")](const geometry::ImageView& image) {
+        return geometry::trackNeedle(image, prior);
+      },
+      needleToJs);
+}
+
+/// Synchronous: a patch is a few hundred bytes.
 Napi::Value cutPatch(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
+  const std::shared_ptr<grabber::FrameLease> frame = frameOf(info[0], "frame");
   const double x = requireNumber(info[1], "x");
   const double y = requireNumber(info[2], "y");
   const int width = requireInteger(info[3], "width", 1, 1024);
   const int height = requireInteger(info[4], "height", 1, 1024);
   std::array<double, 4> affine{1, 0, 0, 1};
-  if (!info[5].IsUndefined()) {
-    const Napi::Array array = requireArray(info[5], "affine", 4);
-    for (uint32_t i = 0; i < 4; ++i)
-      affine[i] = requireNumber(array.Get(i), "affine[" + std::to_string(i) + "]");
-  }
-  const geometry::Patch patch = geometry::cutPatch(viewOf(frame), x, y, width, height, affine);
-  Napi::Object object = Napi::Object::New(info.Env());
-  object.Set("width", patch.width);
-  object.Set("height", patch.height);
+  if (!info[5].IsUndefined()) affine = requireNumbers<4>(info[5], "affine");
+  const grabber::FrameInfo& f = frame->info();
+  const geometry::Patch patch =
+      geometry::cutPatch({f.pixels, f.width, f.height, f.stride}, x, y, width, height, affine);
+  Napi::Object object = objectOf(info.Env(), {{"width", static_cast<double>(patch.width)},
+                                              {"height", static_cast<double>(patch.height)}});
   Napi::Uint8Array pixels = Napi::Uint8Array::New(info.Env(), patch.pixels.size());
   std::copy(patch.pixels.begin(), patch.pixels.end(), pixels.Data());
   object.Set("pixels", pixels);
@@ -159,11 +151,11 @@ Napi::Value cutPatch(const Napi::CallbackInfo& info) {
 }
 
 geometry::Patch patchFromJs(const Napi::Value& value) {
-  const Napi::Object object = requireObject(value, "patch");
+  const Members members(value, "patch");
   geometry::Patch patch;
-  patch.width = requireInteger(object.Get("width"), "patch.width", 1, 1024);
-  patch.height = requireInteger(object.Get("height"), "patch.height", 1, 1024);
-  const Napi::Value pixels = object.Get("pixels");
+  patch.width = members.integer("width", 1, 1024);
+  patch.height = members.integer("height", 1, 1024);
+  const Napi::Value pixels = members.at("pixels");
   if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     throw Napi::TypeError::New(value.Env(), "patch.pixels must be a Uint8Array");
   }
@@ -176,116 +168,70 @@ geometry::Patch patchFromJs(const Napi::Value& value) {
 }
 
 Napi::Value matchPatch(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  auto patch = std::make_shared<geometry::Patch>(patchFromJs(info[1]));
-  const double x = requireNumber(info[2], "x");
-  const double y = requireNumber(info[3], "y");
-  const double radius = requireNumber(info[4], "radius", 0, 65535);
-  return runOn(
-      vision(info.Env()), info.Env(),
-      [frame, patch, x, y, radius] {
-        return geometry::matchPatch(viewOf(frame), patch->view(), x, y, radius);
+  return onFrame(
+      info,
+      [patch = patchFromJs(info[1]), at = Search(info, 2)](const geometry::ImageView& image) {
+        return geometry::matchPatch(image, patch.view(), at.x, at.y, at.radius);
       },
       [](Napi::Env env, const geometry::PatchMatch& match) {
-        Napi::Object object = Napi::Object::New(env);
+        Napi::Object object = objectOf(
+            env,
+            {{"x", match.x}, {"y", match.y}, {"score", match.score}, {"distinctness", match.distinctness}});
         object.Set("found", match.found);
-        object.Set("x", match.x);
-        object.Set("y", match.y);
-        object.Set("score", match.score);
-        object.Set("distinctness", match.distinctness);
         return object;
       });
 }
 
 geometry::RingModel ringModelFromJs(const Napi::Value& value) {
-  const Napi::Object object = requireObject(value, "expected");
+  const Members members(value, "expected");
+  const auto pair = [&](const char* key, double(&into)[2]) {
+    const auto numbers = members.numbers<2>(key);
+    std::copy(numbers.begin(), numbers.end(), into);
+  };
   geometry::RingModel model;
-  pairFromJs(object.Get("halfAxisA"), "expected.halfAxisA", model.halfAxisA);
-  pairFromJs(object.Get("halfAxisB"), "expected.halfAxisB", model.halfAxisB);
-  model.wirePx = requireNumber(object.Get("wirePx"), "expected.wirePx", 0, 1024);
-  pairFromJs(object.Get("ribbonDirection"), "expected.ribbonDirection", model.ribbonDirection);
-  model.ribbonWidthPx = requireNumber(object.Get("ribbonWidthPx"), "expected.ribbonWidthPx", 0, 1024);
+  pair("halfAxisA", model.halfAxisA);
+  pair("halfAxisB", model.halfAxisB);
+  pair("ribbonDirection", model.ribbonDirection);
+  model.wirePx = members.number("wirePx", 0, 1024);
+  model.ribbonWidthPx = members.number("ribbonWidthPx", 0, 1024);
   return model;
 }
 
 Napi::Value findRing(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  const double x = requireNumber(info[1], "x");
-  const double y = requireNumber(info[2], "y");
-  const double radius = requireNumber(info[3], "radius", 0, 65535);
-  const geometry::RingModel model = ringModelFromJs(info[4]);
-  return runOn(
-      vision(info.Env()), info.Env(),
-      [frame, x, y, radius, model] { return geometry::findRing(viewOf(frame), x, y, radius, model); },
+  return onFrame(
+      info,
+      [at = Search(info, 1), model = ringModelFromJs(info[4])](const geometry::ImageView& image) {
+        return geometry::findRing(image, at.x, at.y, at.radius, model);
+      },
       [](Napi::Env env, const geometry::RingEstimate& ring) {
-        Napi::Object object = Napi::Object::New(env);
+        Napi::Object object = objectOf(env, {{"x", ring.x},
+                                             {"y", ring.y},
+                                             {"sigmaPx", ring.sigmaPx},
+                                             {"edgeSigmaPx", ring.edgeSigmaPx},
+                                             {"confidence", ring.confidence}});
         object.Set("found", ring.found);
         object.Set("reason", ring.reason);
-        object.Set("x", ring.x);
-        object.Set("y", ring.y);
-        object.Set("sigmaPx", ring.sigmaPx);
-        object.Set("edgeSigmaPx", ring.edgeSigmaPx);
-        object.Set("confidence", ring.confidence);
         return object;
       });
 }
 
 Napi::Value findSites(const Napi::CallbackInfo& info) {
-  const Frame frame = frameOf(info[0], "frame");
-  const geometry::Roi roi = roiFromJs(info[1], "roi");
-  return runOn(
-      vision(info.Env()), info.Env(), [frame, roi] { return geometry::findSites(viewOf(frame), roi); },
+  return onFrame(
+      info,
+      [roi = roiFromJs(info[1], "roi")](const geometry::ImageView& image) {
+        return geometry::findSites(image, roi);
+      },
       [](Napi::Env env, const std::vector<geometry::SiteCandidate>& sites) {
         Napi::Array array = Napi::Array::New(env, sites.size());
-        for (size_t i = 0; i < sites.size(); ++i) {
-          Napi::Object object = Napi::Object::New(env);
-          object.Set("x", sites[i].x);
-          object.Set("y", sites[i].y);
-          object.Set("vesselDistancePx", sites[i].vesselDistancePx);
-          object.Set("texture", sites[i].texture);
-          array.Set(static_cast<uint32_t>(i), object);
+        for (uint32_t i = 0; i < sites.size(); ++i) {
+          const geometry::SiteCandidate& site = sites[i];
+          array.Set(i, objectOf(env, {{"x", site.x},
+                                      {"y", site.y},
+                                      {"vesselDistancePx", site.vesselDistancePx},
+                                      {"texture", site.texture}}));
         }
         return array;
       });
-}
-
-#endif
-
-}  // namespace
-
-#ifdef SURGICLAW_HAS_GEOMETRY
-
-Napi::Object needleToJs(Napi::Env env, const geometry::NeedleEstimate& needle) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("found", needle.found);
-  object.Set("reason", needle.reason);
-  object.Set("tipX", needle.tipX);
-  object.Set("tipY", needle.tipY);
-  object.Set("directionX", needle.directionX);
-  object.Set("directionY", needle.directionY);
-  object.Set("widthPx", needle.widthPx);
-  object.Set("edgeSigmaPx", needle.edgeSigmaPx);
-  object.Set("tipSigmaPx", needle.tipSigmaPx);
-  object.Set("angleSigmaRad", needle.angleSigmaRad);
-  object.Set("confidence", needle.confidence);
-  return object;
-}
-
-geometry::NeedleEstimate needleFromJs(const Napi::Value& value, const std::string& what) {
-  const Napi::Object object = requireObject(value, what);
-  const auto number = [&](const char* key) { return requireNumber(object.Get(key), what + "." + key); };
-  geometry::NeedleEstimate needle;
-  needle.found = requireBoolean(object.Get("found"), what + ".found");
-  needle.tipX = number("tipX");
-  needle.tipY = number("tipY");
-  needle.directionX = number("directionX");
-  needle.directionY = number("directionY");
-  needle.widthPx = number("widthPx");
-  needle.edgeSigmaPx = number("edgeSigmaPx");
-  needle.tipSigmaPx = number("tipSigmaPx");
-  needle.angleSigmaRad = number("angleSigmaRad");
-  needle.confidence = number("confidence");
-  return needle;
 }
 
 std::vector<Eigen::Vector3d> pointsOf(const Napi::Value& value, const char* name) {
@@ -312,19 +258,19 @@ Napi::Value registerRigid(const Napi::CallbackInfo& info) {
     for (uint32_t c = 0; c < 3; ++c) rotation.Set(3 * r + c, fit.targetFromSource.R(r, c));
     translation.Set(r, fit.targetFromSource.t[r]);
   }
-  auto result = Napi::Object::New(env);
+  auto result = objectOf(env, {{"fre", fit.fre}});
   result.Set("rotation", rotation);
   result.Set("translation", translation);
-  result.Set("fre", fit.fre);
   return result;
 }
+
+}  // namespace
 
 #endif
 
 void initGeometry(Napi::Env env, Napi::Object exports) {
   Napi::Object geometry = Napi::Object::New(env);
-  geometry.Set("encodeJpeg", Napi::Function::New<encodeJpeg>(env, "encodeJpeg"));
-  geometry.Set("hashFrame", Napi::Function::New<hashFrame>(env, "hashFrame"));
+  addImageFunctions(env, geometry);
 #ifdef SURGICLAW_HAS_GEOMETRY
   geometry.Set("measureImage", Napi::Function::New<measureImage>(env, "measureImage"));
   geometry.Set("findNeedle", Napi::Function::New<findNeedle>(env, "findNeedle"));

@@ -36,40 +36,36 @@ const char* vitals() {
 }
 
 servo::AxisOptions axisFromJs(const Napi::Value& value, const std::string& what) {
-  const Napi::Object object = requireObject(value, what);
+  const Members members(value, what);
   servo::AxisOptions axis;
-  axis.axis = requireInteger(object.Get("axis"), what + ".axis", 1, 32);
-  const Napi::Array entries = requireArray(object.Get("pxPerPulse"), what + ".pxPerPulse", 4);
-  for (uint32_t i = 0; i < 4; ++i) axis.pxPerPulse[i] = requireNumber(entries.Get(i), what + ".pxPerPulse");
-  axis.minPulses = requireInteger(object.Get("minPulses"), what + ".minPulses", servo::kAriesMinPulses,
-                                  servo::kAriesMaxPulses);
-  axis.maxPulses = requireInteger(object.Get("maxPulses"), what + ".maxPulses", servo::kAriesMinPulses,
-                                  servo::kAriesMaxPulses);
-  axis.approach = requireInteger(object.Get("approach"), what + ".approach", -1, 1);
+  axis.axis = members.integer("axis", 1, 32);
+  axis.pxPerPulse = members.numbers<4>("pxPerPulse");
+  axis.minPulses = members.integer("minPulses", servo::kAriesMinPulses, servo::kAriesMaxPulses);
+  axis.maxPulses = members.integer("maxPulses", servo::kAriesMinPulses, servo::kAriesMaxPulses);
+  axis.approach = members.integer("approach", -1, 1);
   return axis;
 }
 
-servo::AlignmentOptions optionsFromJs(const Napi::Object& object) {
+servo::AlignmentOptions optionsFromJs(const Napi::Value& value) {
+  const Members members(value, "options");
   servo::AlignmentOptions options;
-  options.host = requireString(object.Get("host"), "options.host");
-  options.port = requireInteger(object.Get("port"), "options.port", 1, 65535);
-  options.speedTable = requireInteger(object.Get("speedTable"), "options.speedTable", 0, 9);
-  const Napi::Value axes = object.Get("axes");
-  if (!axes.IsArray()) throw Napi::TypeError::New(object.Env(), "options.axes must be an array");
+  options.host = members.text("host");
+  options.port = members.integer("port", 1, 65535);
+  options.speedTable = members.integer("speedTable", 0, 9);
+  const Napi::Value axes = members.at("axes");
+  if (!axes.IsArray()) throw Napi::TypeError::New(value.Env(), "options.axes must be an array");
   for (uint32_t i = 0; i < axes.As<Napi::Array>().Length(); ++i) {
     options.axes.push_back(
         axisFromJs(axes.As<Napi::Array>().Get(i), "options.axes[" + std::to_string(i) + "]"));
   }
-  options.tolerancePx = requireNumber(object.Get("tolerancePx"), "options.tolerancePx");
-  options.consecutive = requireInteger(object.Get("consecutive"), "options.consecutive", 1, 1000);
-  options.maxIterations = requireInteger(object.Get("maxIterations"), "options.maxIterations", 1, 10000);
-  options.shrinkFactor = requireNumber(object.Get("shrinkFactor"), "options.shrinkFactor");
-  options.shrinkSteps = requireInteger(object.Get("shrinkSteps"), "options.shrinkSteps", 1, 1000);
-  options.maxStepPulses =
-      requireInteger(object.Get("maxStepPulses"), "options.maxStepPulses", 1, servo::kAriesMaxPulses);
-  options.approachPulses =
-      requireInteger(object.Get("approachPulses"), "options.approachPulses", 0, servo::kAriesMaxPulses);
-  options.timeoutS = requireNumber(object.Get("timeoutS"), "options.timeoutS", 1e-3, 3600);
+  options.tolerancePx = members.number("tolerancePx");
+  options.consecutive = members.integer("consecutive", 1, 1000);
+  options.maxIterations = members.integer("maxIterations", 1, 10000);
+  options.shrinkFactor = members.number("shrinkFactor");
+  options.shrinkSteps = members.integer("shrinkSteps", 1, 1000);
+  options.maxStepPulses = members.integer("maxStepPulses", 1, servo::kAriesMaxPulses);
+  options.approachPulses = members.integer("approachPulses", 0, servo::kAriesMaxPulses);
+  options.timeoutS = members.number("timeoutS", 1e-3, 3600);
   return options;
 }
 
@@ -127,17 +123,15 @@ class JsServo : public Napi::ObjectWrap<JsServo> {
     if (now_->loop) {
       throw toJsError(env, std::make_exception_ptr(CodedError("COMMAND_INVALID", "this servo runs already")));
     }
-    const Napi::Object object = requireObject(info[0], "options");
-    servo::AlignmentOptions options = optionsFromJs(object);
-    const Napi::Array views = requireArray(object.Get("views"), "options.views", 2);
+    servo::AlignmentOptions options = optionsFromJs(info[0]);
+    const Members members(info[0], "options");
+    const Napi::Array views = requireArray(members.at("views"), members.path("views"), 2);
     std::array<std::unique_ptr<servo::Eye>, 2> eyes;
     for (uint32_t i = 0; i < 2; ++i) {
-      const std::string what = "options.views[" + std::to_string(i) + "]";
-      const Napi::Object view = requireObject(views.Get(i), what);
-      eyes[i] = servo::needleEye(frameSourceOf(view.Get("camera"), what + ".camera"));
-      options.priors[i] = needleFromJs(view.Get("prior"), what + ".prior");
-      options.goals[i] = {requireNumber(view.Get("goalX"), what + ".goalX"),
-                          requireNumber(view.Get("goalY"), what + ".goalY")};
+      const Members view(views.Get(i), members.path("views") + "[" + std::to_string(i) + "]");
+      eyes[i] = servo::needleEye(frameSourceOf(view.at("camera"), view.path("camera")));
+      options.priors[i] = needleFromJs(view.at("prior"), view.path("prior"));
+      options.goals[i] = {view.number("goalX"), view.number("goalY")};
     }
     if (const std::string problem = servo::alignmentProblem(options); !problem.empty()) {
       throw Napi::RangeError::New(env, "options: " + problem);
