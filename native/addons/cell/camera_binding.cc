@@ -64,28 +64,34 @@ Napi::Value identityToJs(Napi::Env env, const grabber::CameraIdentity& identity)
 }
 
 grabber::CameraOptions optionsFromJs(const Napi::Value& value) {
-  const Napi::Object object = requireObject(value, "options");
+  const Members members(value, "options");
   grabber::CameraOptions options;
-  options.name = requireString(object.Get("name"), "options.name");
-  const auto text = [&](const char* key) {
-    const Napi::Value member = object.Get(key);
-    return member.IsUndefined() ? std::string() : requireString(member, std::string("options.") + key);
-  };
-  options.address = text("address");
-  options.folder = text("folder");
-  options.width = requireInteger(object.Get("width"), "options.width", 1, 65535);
-  options.height = requireInteger(object.Get("height"), "options.height", 1, 65535);
-  options.frameRate = requireNumber(object.Get("frameRate"), "options.frameRate", 0.1, 1000);
-  options.packetSize = requireInteger(object.Get("packetSize"), "options.packetSize", 576, 65535);
-  options.ringSize = requireInteger(object.Get("ringSize"), "options.ringSize", grabber::kMinRing, 1024);
-  const std::string mode = requireString(object.Get("mode"), "options.mode");
+  options.name = members.text("name");
+  options.address = members.textOrNone("address");
+  options.device = members.textOrNone("device");
+  options.folder = members.textOrNone("folder");
+  options.width = members.integer("width", 1, 65535);
+  options.height = members.integer("height", 1, 65535);
+  options.offsetX = members.integerOr("offsetX", 0, 0, 65535);
+  options.offsetY = members.integerOr("offsetY", 0, 0, 65535);
+  options.binning = members.integerOr("binning", 1, 1, 64);
+  if (members.has("pixelFormat")) {
+    const std::string name = members.text("pixelFormat");
+    const auto format = grabber::pixelFormatNamed(name);
+    if (!format) throw Napi::RangeError::New(value.Env(), "options.pixelFormat: " + name + " is not known");
+    options.pixelFormat = *format;
+  }
+  options.triggerSource = members.textOrNone("triggerSource");
+  options.triggerActivation = members.textOrNone("triggerActivation");
+  options.frameRate = members.number("frameRate", 0.1, 1000);
+  options.packetSize = members.integer("packetSize", 0, 65535);
+  if (members.has("packetDelayUs")) options.packetDelayUs = members.number("packetDelayUs", 0, 1e5);
+  options.ringSize = members.integer("ringSize", grabber::kMinRing, 1024);
+  const std::string mode = members.text("mode");
   if (mode != "newest" && mode != "bounded") {
     throw Napi::TypeError::New(value.Env(), "options.mode must be \"newest\" or \"bounded\"");
   }
   options.mode = mode == "newest" ? grabber::RingMode::newest : grabber::RingMode::bounded;
-  if (options.address.empty() == options.folder.empty()) {
-    throw Napi::TypeError::New(value.Env(), "options must have either an address or a folder");
-  }
   return options;
 }
 
@@ -103,6 +109,7 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
                            InstanceMethod<&JsCamera::getFeature>("getFeature"),
                            InstanceMethod<&JsCamera::setFeature>("setFeature"),
                            InstanceMethod<&JsCamera::featureBounds>("featureBounds"),
+                           InstanceMethod<&JsCamera::trigger>("trigger"),
                            InstanceMethod<&JsCamera::counters>("counters"),
                            InstanceMethod<&JsCamera::silenceS>("silenceS"),
                            InstanceAccessor<&JsCamera::lost>("lost"),
@@ -223,25 +230,28 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
         core_->lane, info.Env(),
         [core = core_, name = requireString(info[0], "name")] { return core->camera->featureRange(name); },
         [](Napi::Env env, const grabber::FeatureRange& range) {
-          Napi::Object object = Napi::Object::New(env);
-          object.Set("min", range.min);
-          object.Set("max", range.max);
-          object.Set("increment", range.increment);
-          return object;
+          return objectOf(env, {{"min", range.min}, {"max", range.max}, {"increment", range.increment}});
         });
+  }
+
+  Napi::Value trigger(const Napi::CallbackInfo& info) {
+    return runOn(
+        core_->lane, info.Env(), [core = core_] { return static_cast<double>(core->camera->trigger()); },
+        Napi::Number::New);
   }
 
   Napi::Value counters(const Napi::CallbackInfo& info) {
     const grabber::Counters counters = core_->camera->counters();
-    Napi::Object object = Napi::Object::New(info.Env());
-    const auto set = [&](const char* key, uint64_t value) { object.Set(key, static_cast<double>(value)); };
-    set("received", counters.received);
-    set("incomplete", counters.incomplete);
-    set("gaps", counters.gaps);
-    set("underruns", counters.underruns);
-    set("leasesHeld", counters.leasesHeld);
-    set("dropped", counters.dropped);
-    return object;
+    const auto count = [](uint64_t value) { return static_cast<double>(value); };
+    return objectOf(info.Env(), {{"received", count(counters.received)},
+                                 {"incomplete", count(counters.incomplete)},
+                                 {"gaps", count(counters.gaps)},
+                                 {"underruns", count(counters.underruns)},
+                                 {"dropped", count(counters.dropped)},
+                                 {"leasesHeld", count(counters.leasesHeld)},
+                                 {"missingPackets", count(counters.missingPackets)},
+                                 {"resentPackets", count(counters.resentPackets)},
+                                 {"unansweredTriggers", count(counters.unansweredTriggers)}});
   }
 
   Napi::Value silenceS(const Napi::CallbackInfo& info) {

@@ -37,6 +37,7 @@ class JsFrame : public Napi::ObjectWrap<JsFrame> {
                            InstanceAccessor<&JsFrame::sequence>("sequence"),
                            InstanceAccessor<&JsFrame::hostTimestampS>("hostTimestampS"),
                            InstanceAccessor<&JsFrame::deviceTimestampNs>("deviceTimestampNs"),
+                           InstanceAccessor<&JsFrame::trigger>("trigger"),
                            InstanceAccessor<&JsFrame::width>("width"),
                            InstanceAccessor<&JsFrame::height>("height"),
                            InstanceAccessor<&JsFrame::pixels>("pixels"),
@@ -66,6 +67,9 @@ class JsFrame : public Napi::ObjectWrap<JsFrame> {
   }
   Napi::Value deviceTimestampNs(const Napi::CallbackInfo& info) {
     return Napi::BigInt::New(info.Env(), info_.deviceTimestampNs);
+  }
+  Napi::Value trigger(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(info_.trigger));
   }
   Napi::Value width(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), info_.width); }
   Napi::Value height(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), info_.height); }

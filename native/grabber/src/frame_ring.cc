@@ -24,13 +24,18 @@ size_t roundUp(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 }  // namespace
 
-std::shared_ptr<FrameRing> FrameRing::make(std::string name, int slots, size_t slotBytes, RingMode mode) {
-  return std::shared_ptr<FrameRing>(new FrameRing(std::move(name), slots, slotBytes, mode));
+std::shared_ptr<FrameRing> FrameRing::make(std::string name, int slots, size_t slotBytes, RingMode mode,
+                                           int reserve) {
+  return std::shared_ptr<FrameRing>(new FrameRing(std::move(name), slots, slotBytes, mode, reserve));
 }
 
-FrameRing::FrameRing(std::string name, int slots, size_t slotBytes, RingMode mode)
-    : name_(std::move(name)), slotBytes_(slotBytes), stride_(roundUp(slotBytes)), mode_(mode) {
-  if (slots < kMinRing || slotBytes == 0) {
+FrameRing::FrameRing(std::string name, int slots, size_t slotBytes, RingMode mode, int reserve)
+    : name_(std::move(name)),
+      slotBytes_(slotBytes),
+      stride_(roundUp(slotBytes)),
+      mode_(mode),
+      reserve_(reserve) {
+  if (slots < kMinRing || slotBytes == 0 || reserve < kReserve || reserve >= slots) {
     throw GrabberError(GrabberFault::usage, name_ + ": a ring needs at least " + std::to_string(kMinRing) +
                                                 " slots, and slots a size");
   }
@@ -117,7 +122,7 @@ void FrameRing::publish(int slot, FrameInfo info, uint64_t skipped) {
 
 void FrameRing::makeRoom() {
   if (mode_ == RingMode::bounded) {
-    if (roomForProducer() >= kReserve) return;
+    if (roomForProducer() >= reserve_) return;
     // Nothing that was promised is thrown away silently: the new frame goes, and the source says so.
     overflowed_ = true;
     ++counters_.dropped;
@@ -125,7 +130,7 @@ void FrameRing::makeRoom() {
     ready_.pop_back();
     return;
   }
-  for (size_t i = 0; i + 1 < ready_.size() && roomForProducer() < kReserve;) {
+  for (size_t i = 0; i + 1 < ready_.size() && roomForProducer() < reserve_;) {
     const int slot = ready_[i];
     if (slots_[slot].leases > 0) {
       ++i;
@@ -218,7 +223,7 @@ int FrameRing::findExposedAfter(uint64_t monotonicNs) {
 
 FrameLease FrameRing::lease(int slot) {
   Slot& leased = slots_[slot];
-  if (leased.leases == 0 && leasedSlots_ >= slots() - kReserve) {
+  if (leased.leases == 0 && leasedSlots_ >= slots() - reserve_) {
     throw GrabberError(GrabberFault::leasesExhausted,
                        name_ + ": " + std::to_string(leasedSlots_) + " of " + std::to_string(slots()) +
                            " frames are leased already; release frames sooner");

@@ -3,22 +3,19 @@
 #include <arv.h>
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
-#include "surgiclaw/grabber/camera.h"
-#include "surgiclaw/grabber/frame_ring.h"
+#include "genicam_stream.h"
+#include "ring_camera.h"
 
 namespace surgiclaw::grabber {
 
-/// A GenICam camera through Aravis. A thread of its own takes frames out of Aravis at once, whatever the
-/// consumers do (Aravis does not reuse frames that nobody fetched).
-class GenicamCamera final : public Camera {
+/// A GenICam camera through Aravis: GigE Vision or USB3 Vision. Its life cycle and its features; how it is
+/// set up is in genicam_setup, how frames come in genicam_stream.
+class GenicamCamera final : public RingCamera {
  public:
   explicit GenicamCamera(const CameraOptions& options);
   ~GenicamCamera() override;
@@ -30,18 +27,9 @@ class GenicamCamera final : public Camera {
   double feature(const std::string& feature) override;
   FeatureRange featureRange(const std::string& feature) override;
   double setFeature(const std::string& feature, double value) override;
-  void onChange(std::function<void()> listener) override { ring_->onChange(std::move(listener)); }
-
-  const std::string& name() const override { return options_.name; }
-  FrameLease latest(uint64_t afterSequence) override { return ring_->latest(afterSequence); }
-  FrameLease waitNewer(uint64_t afterSequence, std::chrono::nanoseconds timeout) override {
-    return ring_->waitNewer(afterSequence, timeout);
-  }
-  FrameLease waitExposedAfter(uint64_t monotonicNs, std::chrono::nanoseconds timeout) override {
-    return ring_->waitExposedAfter(monotonicNs, timeout);
-  }
-  uint64_t silenceNs() const override { return ring_->silenceNs(); }
-  bool lost() const override { return lost_.load(std::memory_order_acquire); }
+  uint64_t trigger() override;
+  /// Of a camera that waits for triggers: how long the oldest unanswered one has been out.
+  uint64_t silenceNs() const override;
   Counters counters() const override;
 
  private:
@@ -53,40 +41,23 @@ class GenicamCamera final : public Camera {
   };
   static void onControlLost(ArvDevice* device, void* control);
   static void dropControl(void* control, GClosure* closure);
-  static void onStreamEvent(void* self, ArvStreamCallbackType type, ArvBuffer* buffer);
+  bool softwareTriggered() const { return options_.triggerSource == "Software"; }
   /// One attempt. Holds the process-wide gate.
   void connect();
-  void configure();
-  CameraIdentity identity();
   ArvDevice* device() const;
   void requireOpen() const;
-  void noteTiming();
-  void drain();
-  void feedStream();
-  void take(ArvBuffer* buffer);
-  void stopStream() noexcept;
   void closeDevice() noexcept;
 
-  const CameraOptions options_;
-  const std::shared_ptr<FrameRing> ring_;
-  // Guards camera_ and stream_ against each other's callers; the drain thread reads stream_ while it runs.
+  // Guards camera_ and stream_ against each other's callers.
   mutable std::mutex deviceMutex_;
   ArvCamera* camera_ = nullptr;
-  ArvStream* stream_ = nullptr;
   std::shared_ptr<Control> control_;
-  std::vector<ArvBuffer*> buffers_;  ///< of the slots that are not with Aravis; drain thread alone
-  std::thread drainer_;
-  std::atomic<bool> stopping_{false};
   std::atomic<bool> cancelled_{false};
-  std::atomic<bool> lost_{false};
-  /// Exposure and one frame period: how long before its arrival a frame can have begun.
+  std::atomic<bool> started_{false};
   std::atomic<uint64_t> latestBeginNs_{0};
-  uint64_t lastFrameId_ = 0;  ///< drain thread alone; 0: none yet
-  uint64_t pendingSkips_ = 0;
-  std::atomic<uint64_t> incomplete_{0};
-  std::atomic<uint64_t> gaps_{0};
-  std::atomic<uint64_t> underruns_{0};
-  std::atomic<uint64_t> streamUnderruns_{0};
+  TriggerQueue triggers_;
+  StreamCounts counts_{incomplete_, gaps_, underruns_};
+  std::unique_ptr<GenicamStream> stream_;
 };
 static_assert(!std::is_copy_constructible_v<GenicamCamera> && !std::is_move_constructible_v<GenicamCamera>);
 

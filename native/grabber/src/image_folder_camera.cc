@@ -36,11 +36,7 @@ bool isImage(const fs::path& file) {
 }  // namespace
 
 ImageFolderCamera::ImageFolderCamera(const CameraOptions& options)
-    : options_(options),
-      ring_(FrameRing::make(options.name, options.ringSize,
-                            static_cast<size_t>(options.width) * static_cast<size_t>(options.height),
-                            options.mode)),
-      frameRate_(options.frameRate) {}
+    : RingCamera(options), frameRate_(options.frameRate) {}
 
 ImageFolderCamera::~ImageFolderCamera() { close(); }
 
@@ -173,11 +169,8 @@ double ImageFolderCamera::setFeature(const std::string& name, double value) {
   return value;
 }
 
-Counters ImageFolderCamera::counters() const {
-  Counters counters = ring_->counters();
-  counters.incomplete = incomplete_.load(std::memory_order_relaxed);
-  counters.underruns = underruns_.load(std::memory_order_relaxed);
-  return counters;
+uint64_t ImageFolderCamera::trigger() {
+  throw GrabberError(GrabberFault::usage, options_.name + ": an image folder knows no trigger");
 }
 
 }  // namespace surgiclaw::grabber

@@ -176,3 +176,46 @@ TEST(GenicamCamera, aCameraThatDiesIsSilentThenLostAndComesBack) {
   ASSERT_TRUE(again.valid());
   EXPECT_GT(again.info().sequence, last) << "the sequence goes on";
 }
+
+// The way of a USB3 Vision camera: GenICam without GigE Vision. Aravis has no simulated USB device, but it
+// has a simulated camera without a network; what is left to hardware is USB itself.
+TEST(GenicamCamera, aCameraWithoutGigeVisionTakesTheSameWay) {
+  arv_enable_interface("Fake");
+  CameraOptions wanted = options(128);
+  wanted.address = "Fake_1";
+  const auto camera = makeCamera(wanted);
+  const CameraIdentity identity = camera->open();
+  EXPECT_EQ(identity.vendor, "Aravis");
+  EXPECT_EQ(identity.model, "Fake");
+  EXPECT_DOUBLE_EQ(camera->setFeature("ExposureTimeAbs", 8000), 8000);
+  expectFault([&] { camera->setFeature("Width", 4096); }, GrabberFault::feature);
+  camera->start();
+  uint64_t after = 0;
+  for (int i = 0; i < 5; ++i) {
+    const FrameLease lease = camera->waitNewer(after, 20s);
+    ASSERT_TRUE(lease.valid());
+    EXPECT_EQ(lease.info().width, 128);
+    after = lease.info().sequence;
+  }
+  EXPECT_EQ(camera->counters().resentPackets, 0U);
+  camera->close();
+  arv_disable_interface("Fake");
+}
+
+TEST(GenicamCamera, softwareTriggersOfTheFakeCamera) {
+  REQUIRE_FAKE_CAMERA(fake);
+  CameraOptions wanted = options(128);
+  wanted.triggerSource = "Software";
+  const auto camera = makeCamera(wanted);
+  camera->open();
+  camera->start();
+  EXPECT_FALSE(camera->waitNewer(0, 300ms).valid());
+  uint64_t after = 0;
+  for (uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(camera->trigger(), i);
+    const FrameLease lease = camera->waitNewer(after, 20s);
+    ASSERT_TRUE(lease.valid());
+    EXPECT_EQ(lease.info().trigger, i);
+    after = lease.info().sequence;
+  }
+}

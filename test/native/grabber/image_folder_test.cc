@@ -130,4 +130,8 @@ TEST(MakeCamera, refusesSenselessOptions) {
   bad([](CameraOptions& o) { o.frameRate = 0; });
   bad([](CameraOptions& o) { o.ringSize = kMinRing - 1; });
   bad([](CameraOptions& o) { o.packetSize = 100; });
+  bad([](CameraOptions& o) { o.device = "/dev/video0"; });
+  bad([](CameraOptions& o) { o.binning = 2; });
+  bad([](CameraOptions& o) { o.triggerSource = "Software"; });
+  bad([](CameraOptions& o) { o.pixelFormat = PixelFormat::mono12; });
 }

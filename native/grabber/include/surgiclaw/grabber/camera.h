@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "surgiclaw/grabber/frame_source.h"
+#include "surgiclaw/grabber/pixel_format.h"
 
 namespace surgiclaw::grabber {
 
@@ -12,15 +14,26 @@ enum class RingMode {
   bounded,  ///< acquisition: every frame is delivered, or the source fails with an overflow
 };
 
+/// Exactly one of address, device and folder says what kind of source it is.
 struct CameraOptions {
   std::string name;
-  std::string address;  ///< GenICam device: IP address or device id for Aravis; empty for a folder
-  std::string folder;   ///< image files, played in name order; empty for a device
-  int width = 0;
+  std::string address;  ///< GenICam camera: IP address or device id for Aravis (GigE Vision or USB3 Vision)
+  std::string device;   ///< V4L2 capture device, such as /dev/video0
+  std::string folder;   ///< image files, played in name order
+  int width = 0;        ///< of the frames, px, after binning
   int height = 0;
-  double frameRate = 25;  ///< Hz
-  int packetSize = 9000;  ///< bytes on the wire, GigE Vision only
-  int ringSize = 30;      ///< frames held in memory; at least kMinRing
+  int offsetX = 0;  ///< corner of the region that is read out, px; GenICam only
+  int offsetY = 0;
+  int binning = 1;  ///< sensor pixels per pixel, in both directions; GenICam only
+  PixelFormat pixelFormat = PixelFormat::mono8;  ///< on the wire; frames are Mono8 all the same
+  double frameRate = 25;                         ///< Hz, while no trigger is set
+  /// Empty: frames come by themselves. "Software": one for each trigger(). Otherwise an input, such as
+  /// "Line0". GenICam only.
+  std::string triggerSource;
+  std::string triggerActivation;  ///< of an input: "RisingEdge" or "FallingEdge"; empty: what the camera has
+  int packetSize = 9000;          ///< bytes on the wire, GigE Vision only; 0: the largest that comes through
+  double packetDelayUs = 0;       ///< between packets, so that two cameras can share a link; GigE Vision only
+  int ringSize = 30;              ///< frames held in memory; at least kMinRing
   RingMode mode = RingMode::newest;
   int openAttempts = 3;  ///< tries before a device counts as missing
 };
@@ -53,12 +66,18 @@ class Camera : public FrameSource {
   /// Makes an open() under way in another thread give up early.
   virtual void cancel() noexcept = 0;
 
-  /// In the device's own unit (µs for ExposureTimeAbs). @throws GrabberError feature, offline
+  /// Features have the names of GenICam, whatever the source; values are in the device's own unit (µs for
+  /// ExposureTime). @throws GrabberError feature, offline
   virtual double feature(const std::string& feature) = 0;
   virtual FeatureRange featureRange(const std::string& feature) = 0;
   /// Checks bounds and increment, writes, reads back; returns what the device holds. @throws GrabberError
   /// feature (nothing written, or read back differently), offline, usage (the frame size while streaming)
   virtual double setFeature(const std::string& feature, double value) = 0;
+
+  /// Asks for one frame, when the camera waits for software triggers. Returns the trigger's number, which the
+  /// frame that answers it carries. @throws GrabberError usage (no software trigger set, not started),
+  /// offline, refused
+  virtual uint64_t trigger() = 0;
 
   /// Called after each new frame, and on loss and close, from the grabbing thread: must be quick. Set before
   /// open().
@@ -68,7 +87,7 @@ class Camera : public FrameSource {
 /// Least sensible ring: the newest frame, three at the device, one leased.
 constexpr int kMinRing = 5;
 
-/// A GenICam camera or an image folder, as the options say; does no I/O. @throws GrabberError usage
+/// The source that the options describe; does no I/O. @throws GrabberError usage
 std::shared_ptr<Camera> makeCamera(const CameraOptions& options);
 
 }  // namespace surgiclaw::grabber

@@ -20,13 +20,15 @@ namespace surgiclaw::grabber {
 /// Preallocated frame memory between one producer and any number of leaseholders.
 ///
 /// A slot is free, being filled by the producer, or ready; a ready one may be leased, several times over. The
-/// producer always finds kReserve slots, because no more than size − kReserve may be leased and, in newest
+/// producer always finds `reserve` slots, because no more than size − reserve may be leased and, in newest
 /// mode, old frames make room. Lives on while leases do.
 class FrameRing : public std::enable_shared_from_this<FrameRing> {
  public:
+  /// Least that a producer needs: one being filled, one on its way, one for the next.
   static constexpr int kReserve = 3;
 
-  static std::shared_ptr<FrameRing> make(std::string name, int slots, size_t slotBytes, RingMode mode);
+  static std::shared_ptr<FrameRing> make(std::string name, int slots, size_t slotBytes, RingMode mode,
+                                         int reserve = kReserve);
   FrameRing(const FrameRing&) = delete;
   FrameRing& operator=(const FrameRing&) = delete;
   ~FrameRing();
@@ -69,7 +71,7 @@ class FrameRing : public std::enable_shared_from_this<FrameRing> {
     int leases = 0;
   };
 
-  FrameRing(std::string name, int slots, size_t slotBytes, RingMode mode);
+  FrameRing(std::string name, int slots, size_t slotBytes, RingMode mode, int reserve);
   template <typename Find>
   FrameLease waitFor(const Find& find, std::chrono::nanoseconds timeout);
   int findAfterSequence(uint64_t afterSequence);
@@ -84,6 +86,7 @@ class FrameRing : public std::enable_shared_from_this<FrameRing> {
   const size_t slotBytes_;
   const size_t stride_;
   const RingMode mode_;
+  const int reserve_;
   uint8_t* memory_ = nullptr;
 
   mutable std::mutex mutex_;

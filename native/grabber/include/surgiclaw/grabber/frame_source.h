@@ -14,6 +14,7 @@ struct FrameInfo {
   uint64_t sequence = 0;  ///< counts from 1 since the source was made, gaps included; never wraps or falls
   uint64_t deviceTimestampNs = 0;  ///< the device's own clock, as received
   uint64_t hostMonotonicNs = 0;    ///< CLOCK_MONOTONIC before which no light of this frame was collected
+  uint64_t trigger = 0;            ///< number of the trigger() that this frame answers; 0: none
   int width = 0;
   int height = 0;
   int stride = 0;
@@ -68,10 +69,13 @@ class FrameLease {
 struct Counters {
   uint64_t received = 0;    ///< complete frames taken into the ring
   uint64_t incomplete = 0;  ///< frames that came with missing packets or another error; never delivered
-  uint64_t gaps = 0;        ///< frame numbers that were skipped on the wire (numbers run 1…65535)
-  uint64_t underruns = 0;   ///< frames lost because no buffer was free when they came
+  uint64_t gaps = 0;        ///< frame numbers that were skipped on the wire
+  uint64_t underruns = 0;   ///< times that no buffer was free: frames, or packets of GigE Vision
   uint64_t dropped = 0;     ///< complete frames overwritten in the ring before anyone asked
   uint64_t leasesHeld = 0;
+  uint64_t missingPackets = 0;      ///< GigE Vision: of incomplete frames, from the first missing one on
+  uint64_t resentPackets = 0;       ///< GigE Vision: packets that came only after they were asked for again
+  uint64_t unansweredTriggers = 0;  ///< triggers without a frame
 };
 
 /// Where frames come from: a camera or a folder of images. All calls may come from any thread. A call that
