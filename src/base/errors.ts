@@ -196,6 +196,13 @@ export const errorCatalogue = {
     "frames of an acquisition came faster than they were taken",
     "lower the frame rate or enlarge the ring, and start the acquisition again",
   ),
+  CAMERA_FROZEN: entry(
+    4012,
+    "vision",
+    true,
+    "the camera sends one picture again and again",
+    "the recovery skill reopens it; when it stays so, switch the camera off and on",
+  ),
   VISION_UNKNOWN: entry(
     4003,
     "vision",

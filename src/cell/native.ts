@@ -17,6 +17,8 @@ export interface FrameLease {
   /** CLOCK_MONOTONIC seconds when the first byte of the frame can have been exposed, as well as the host knows. */
   readonly hostTimestampS: number;
   readonly deviceTimestampNs: bigint;
+  /** Number of the trigger() that this frame answers; 0: none. */
+  readonly trigger: number;
   readonly width: number;
   readonly height: number;
   /**
@@ -31,21 +33,44 @@ export interface GrabberCounters {
   readonly received: number;
   readonly incomplete: number;
   readonly gaps: number;
+  /** Times that no buffer was free: frames, or packets of GigE Vision. */
   readonly underruns: number;
-  readonly leasesHeld: number;
   readonly dropped: number;
+  /** Frames that showed the picture of the one before again. */
+  readonly repeated: number;
+  readonly leasesHeld: number;
+  /** GigE Vision: of incomplete frames, from the first missing one on. */
+  readonly missingPackets: number;
+  /** GigE Vision: packets that came only after they were asked for again. */
+  readonly resentPackets: number;
+  readonly unansweredTriggers: number;
 }
 
 export interface CameraOptions {
   readonly name: string;
   /** GenICam device: IP address or device id for Aravis. */
   readonly address?: string;
+  /** Or a V4L2 capture device, such as /dev/video0. */
+  readonly device?: string;
   /** Or a folder of image files, played in name order at `frameRate`. */
   readonly folder?: string;
+  /** Of the frames, px, after binning. */
   readonly width: number;
   readonly height: number;
+  /** GenICam only: corner of the region that is read out, and sensor pixels per pixel. */
+  readonly offsetX?: number;
+  readonly offsetY?: number;
+  readonly binning?: number;
+  /** On the wire, by its GenICam name; frames are Mono8 all the same. */
+  readonly pixelFormat?: string;
+  /** GenICam only: "Software", or an input such as "Line0"; without, frames come by themselves. */
+  readonly triggerSource?: string;
+  readonly triggerActivation?: string;
   readonly frameRate: number;
+  /** GigE Vision only, bytes; 0 negotiates the largest that comes through. */
   readonly packetSize: number;
+  /** GigE Vision only: between packets, so that two cameras can share a link. */
+  readonly packetDelayUs?: number;
   readonly ringSize: number;
   readonly mode: "newest" | "bounded";
 }
@@ -75,8 +100,13 @@ export interface NativeCamera {
   featureBounds(
     name: string,
   ): Promise<{ readonly min: number; readonly max: number; readonly increment: number }>;
+  /** Asks for one frame; resolves with the trigger's number. Only with the trigger source "Software". */
+  trigger(): Promise<number>;
   counters(): GrabberCounters;
-  /** Seconds since the last complete frame; Infinity before the first. */
+  /**
+   * Seconds since the last complete frame with a picture of its own; Infinity before the first. With software triggers:
+   * since the oldest one that no frame has answered; 0 when there is none.
+   */
   silenceS(): number;
   /** True once the device reported loss of control or the stream died; only close() and open() mend it. */
   readonly lost: boolean;

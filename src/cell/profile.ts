@@ -30,6 +30,7 @@ const units = {
   px: ["px", 1],
   "bit/s": ["bit/s", 1],
   Hz: ["Hz", 1],
+  dB: ["dB", 1],
   "1": ["1", 1],
 } as const satisfies Record<string, readonly [string, number]>;
 
@@ -178,18 +179,40 @@ const microscope = z.strictObject({
   ...head,
   kind: z.literal("microscope"),
   camera: z.strictObject({
-    interface: z.enum(["gige-vision", "usb3-vision"]),
+    /** How the camera is reached; the address is an IP address, an Aravis id, or the path of a V4L2 device. */
+    interface: z.enum(["gige-vision", "usb3-vision", "v4l2"]),
     /** What vendor and model name of the camera must match, whole, as regular expressions. */
     identity: z.strictObject({ vendor: z.string().min(1), model: z.string().min(1) }).optional(),
-    pixelFormat: z.enum(["Mono8"]),
+    /** On the wire; frames are eight bits deep all the same. */
+    pixelFormat: z.enum([
+      "Mono8",
+      "Mono10",
+      "Mono10Packed",
+      "Mono10p",
+      "Mono12",
+      "Mono12Packed",
+      "Mono12p",
+      "Mono14",
+      "Mono16",
+      "YUV422_8",
+    ]),
+    /** Of the frames, after binning. */
     width: figure("px", positive),
     height: figure("px", positive),
+    /** Corner of the region that is read out; the sensor's own without. */
+    offsetX: figure("px", { min: 0 }).optional(),
+    offsetY: figure("px", { min: 0 }).optional(),
+    /** Sensor pixels per pixel, in both directions. */
+    binning: figure("1", { min: 1, max: 64 }).optional(),
+    /** GigE Vision: pause between packets, for cameras that share a link. */
+    packetDelay: figure("s", { min: 0, max: 0.1 }).optional(),
     exposureFeature: z.string().min(1),
     gainFeature: z.string().min(1),
     minExposure: figure("s", positive),
     maxExposure: figure("s", positive),
-    minGain: figure("1", { min: 0 }),
-    maxGain: figure("1", { min: 0 }),
+    /** In the unit of the gain feature: dB, or the camera's own. */
+    minGain: z.union([figure("1", { min: 0 }), figure("dB")]),
+    maxGain: z.union([figure("1", { min: 0 }), figure("dB")]),
     frameRate: figure("Hz", positive),
     /** Silence after which the camera counts as lost. */
     noFrame: figure("s", positive),

@@ -67,6 +67,9 @@ t.test("every shipped file of these kinds loads, and the JSON Schema knows its k
     ["kohzu-sa07a-rm02", "goniometer"],
     ["needle-zaber-ascii", "needle-drive"],
     ["microscope-md65", "microscope"],
+    ["microscope-md65-gige", "microscope"],
+    ["microscope-md65-usb3", "microscope"],
+    ["microscope-md65-v4l2", "microscope"],
   ] as const) {
     t.equal((await loadProfile(name, kind)).name, name);
     t.ok(known.includes(`"const":"${kind}"`));

@@ -248,6 +248,7 @@ class JsCamera : public Napi::ObjectWrap<JsCamera> {
                                  {"gaps", count(counters.gaps)},
                                  {"underruns", count(counters.underruns)},
                                  {"dropped", count(counters.dropped)},
+                                 {"repeated", count(counters.repeated)},
                                  {"leasesHeld", count(counters.leasesHeld)},
                                  {"missingPackets", count(counters.missingPackets)},
                                  {"resentPackets", count(counters.resentPackets)},

@@ -105,7 +105,11 @@ void FrameRing::publish(int slot, FrameInfo info, uint64_t skipped) {
     sequence_ += 1 + skipped;
     info.sequence = sequence_;
     info.pixels = data(slot);
-    lastFrameNs_.store(realtime::monotonicNs(), std::memory_order_release);
+    if (info.repeated) {
+      ++counters_.repeated;
+    } else {
+      lastFrameNs_.store(realtime::monotonicNs(), std::memory_order_release);
+    }
     ++counters_.received;
     Slot& filled = slots_[slot];
     filled.info = info;

@@ -171,6 +171,7 @@ bool GenicamStream::publish(ArvBuffer* buffer, uint64_t arrivalNs) {
   info.hostMonotonicNs =
       exposureBeganNs(info.deviceTimestampNs, arrivalNs, readClockPair(), latestBeginNs_.load());
   info.trigger = triggers_.answered(arrivalNs);
+  info.repeated = watch_.repeats(ring_->data(slot), pixels);
   ring_->publish(slot, info, std::exchange(pendingSkips_, 0));
   return true;
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "picture_watch.h"
 #include "surgiclaw/grabber/frame_ring.h"
 #include "trigger_queue.h"
 
@@ -72,6 +73,7 @@ class GenicamStream {
   // Drain thread alone.
   uint64_t lastFrameId_ = 0;  ///< 0: none yet
   uint64_t pendingSkips_ = 0;
+  PictureWatch watch_;
   guint64 seenUnderruns_ = 0;
   guint64 seenMissing_ = 0;
   guint64 seenResent_ = 0;

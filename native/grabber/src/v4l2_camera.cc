@@ -52,6 +52,7 @@ void V4l2Camera::start() {
   device.start();
   first_ = true;
   pendingSkips_ = 0;
+  watch_.forget();
   stopping_.store(false);
   ring_->setFlowing(true);
   drainer_ = std::thread([this] { drain(); });
@@ -127,6 +128,7 @@ void V4l2Camera::take(const v4l2_buffer& buffer) {
   info.deviceTimestampNs = static_cast<uint64_t>(buffer.timestamp.tv_sec) * realtime::kNsPerSecond +
                            static_cast<uint64_t>(buffer.timestamp.tv_usec) * 1000;
   info.hostMonotonicNs = exposureBegan(buffer, arrival);
+  info.repeated = watch_.repeats(ring_->data(slot), ring_->slotBytes());
   ring_->publish(slot, info, std::exchange(pendingSkips_, 0));
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "picture_watch.h"
 #include "ring_camera.h"
 #include "v4l2_device.h"
 
@@ -49,6 +50,7 @@ class V4l2Camera final : public RingCamera {
   bool first_ = true;
   uint32_t lastSequence_ = 0;
   uint64_t pendingSkips_ = 0;
+  PictureWatch watch_;
 };
 static_assert(!std::is_copy_constructible_v<V4l2Camera> && !std::is_move_constructible_v<V4l2Camera>);
 

@@ -1,11 +1,11 @@
 // camera-server --scene FILE --state FILE [--stats SECONDS]
 //
 // Serves every microscope of a scene as a GigE Vision camera. Prints one JSON object a line on standard
-// output:
-// {"ready":true} once the cameras that are switched on serve, {"camera":"MIC1","online":false} on changes,
-// and with
-// --stats how long drawing takes. Ends on SIGTERM, SIGINT or when standard input closes, so that it never
-// outlives the program that started it. Exit codes: 0 ended as asked, 1 could not serve, 2 wrong arguments.
+// output: {"ready":true} once the cameras that are switched on serve, {"camera":"MIC1","online":false} on
+// changes, and with --stats how long drawing takes. A line `NUMBER FAULT VALUE` on standard input gives
+// camera 1, 2, … a fault (CameraService::fault); it is answered by {"camera":"MIC1","fault":"lose"}, or by
+// {"refused":LINE}. Ends on SIGTERM, SIGINT or when standard input closes, so that it never outlives the
+// program that started it. Exit codes: 0 ended as asked, 1 could not serve, 2 wrong arguments.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -18,7 +18,9 @@
 #include <exception>
 #include <future>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <opencv2/core/utility.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -70,16 +72,38 @@ std::string onlineLine(const CameraService& service) {
   return "{\"camera\":\"" + service.serial() + "\",\"online\":" + (service.online() ? "true" : "false") + "}";
 }
 
-/// Waits up to `milliseconds`; true when the program has to end.
-bool askedToEnd(int signals, int milliseconds) {
+/// Waits up to `milliseconds`; true when the program has to end. What came on standard input is added to
+/// `heard`.
+bool askedToEnd(int signals, int milliseconds, std::string& heard) {
   std::array<pollfd, 2> watched{{{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}}};
   if (poll(watched.data(), watched.size(), milliseconds) <= 0) return false;
   if (watched[1].revents != 0) return true;
   if (watched[0].revents != 0) {
-    std::array<char, 256> ignored;
-    return read(STDIN_FILENO, ignored.data(), ignored.size()) <= 0;
+    std::array<char, 256> bytes;
+    const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (count <= 0) return true;
+    heard.append(bytes.data(), static_cast<std::size_t>(count));
   }
   return false;
+}
+
+/// Gives the cameras the faults of every whole line that was heard.
+void obey(std::string& heard, const std::vector<std::unique_ptr<CameraService>>& services) {
+  for (std::size_t end = heard.find('\n'); end != std::string::npos; end = heard.find('\n')) {
+    const std::string line = heard.substr(0, end);
+    heard.erase(0, end + 1);
+    std::istringstream words(line);
+    std::size_t number = 0;
+    std::string fault;
+    std::string value;
+    words >> number >> fault;
+    std::getline(words >> std::ws, value);
+    if (number >= 1 && number <= services.size() && services[number - 1]->fault(fault, value)) {
+      say("{\"camera\":\"" + services[number - 1]->serial() + "\",\"fault\":\"" + fault + "\"}");
+    } else {
+      say("{\"refused\":" + nlohmann::json(line).dump() + "}");
+    }
+  }
 }
 
 void serve(const Arguments& arguments, int signals) {
@@ -123,7 +147,9 @@ void serve(const Arguments& arguments, int signals) {
 
   using Clock = std::chrono::steady_clock;
   auto reported = Clock::now();
-  while (!askedToEnd(signals, 20)) {
+  std::string heard;
+  while (!askedToEnd(signals, 20, heard)) {
+    obey(heard, services);
     const std::uint64_t newest = reader.version();
     if (newest != version) {
       version = newest;

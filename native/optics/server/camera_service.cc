@@ -4,10 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace surgiclaw::optics {
 namespace {
+
+// Bootstrap registers of GigE Vision.
+constexpr std::uint32_t kModelName = 0x68;
+constexpr std::size_t kModelNameRoom = 32;
+constexpr std::uint32_t kSerialNumber = 0xd8;
+constexpr std::size_t kSerialNumberRoom = 16;
+constexpr std::uint32_t kControlPrivilege = 0xa00;
 
 /// The fake camera looks for a trigger only this often; 200 Hz brings a triggered frame within about 10 ms.
 constexpr double kTriggerHz = 200;
@@ -44,6 +53,9 @@ void CameraService::powerUp() {
   frozen_ = false;
   arv_fake_camera_set_fill_pattern(registers, &CameraService::fill, this);
   device_ = device;
+  g_object_set(device, "gvsp-lost-ratio", lostRatio_, nullptr);
+  if (!model_.empty()) writeText(kModelName, kModelNameRoom, model_);
+  if (!serialShown_.empty()) writeText(kSerialNumber, kSerialNumberRoom, serialShown_);
 }
 
 void CameraService::powerDown() {
@@ -51,6 +63,43 @@ void CameraService::powerDown() {
   // Ends the camera's thread and closes its sockets.
   g_object_unref(device_);
   device_ = nullptr;
+}
+
+void CameraService::writeText(std::uint32_t address, std::size_t room, const std::string& text) {
+  std::vector<char> padded(room, 0);
+  std::copy_n(text.begin(), std::min(text.size(), room - 1), padded.begin());
+  arv_fake_camera_write_memory(arv_gv_fake_camera_get_fake_camera(device_), address,
+                               static_cast<guint32>(room), padded.data());
+}
+
+bool CameraService::fault(const std::string& what, const std::string& value) {
+  const bool on = value == "on";
+  ArvFakeCamera* const registers = device_ == nullptr ? nullptr : arv_gv_fake_camera_get_fake_camera(device_);
+  if (what == "lose") {
+    lostRatio_ = std::strtod(value.c_str(), nullptr) / 1000;
+    if (device_ != nullptr) g_object_set(device_, "gvsp-lost-ratio", lostRatio_, nullptr);
+  } else if (what == "stall") {
+    // Not to be started for a client that did not ask.
+    if (registers != nullptr && on != stalled_) {
+      arv_fake_camera_write_register(registers, ARV_FAKE_CAMERA_REGISTER_ACQUISITION, on ? 0 : 1);
+    }
+    stalled_ = on && registers != nullptr;
+  } else if (what == "revoke") {
+    if (registers != nullptr) arv_fake_camera_write_register(registers, kControlPrivilege, 0);
+  } else if (what == "model") {
+    model_ = value;
+    if (device_ != nullptr) writeText(kModelName, kModelNameRoom, model_);
+  } else if (what == "serial") {
+    serialShown_ = value;
+    if (device_ != nullptr) writeText(kSerialNumber, kSerialNumberRoom, serialShown_);
+  } else if (what == "clock") {
+    clockOffsetNs_.store(static_cast<std::int64_t>(std::strtod(value.c_str(), nullptr) * 1e9));
+  } else if (what == "slow") {
+    slowMs_.store(static_cast<int>(std::strtol(value.c_str(), nullptr, 10)));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 RenderTimes CameraService::takeTimes() {
@@ -83,6 +132,11 @@ void CameraService::draw(ArvBuffer* buffer, double exposureUs, double gainRaw) {
   gint x = 0, y = 0, width = 0, height = 0;
   arv_buffer_get_image_region(buffer, &x, &y, &width, &height);
   if (pixels == nullptr || width < 1 || height < 1) return;
+  const std::int64_t offset = clockOffsetNs_.load();
+  if (offset != 0) {
+    arv_buffer_set_timestamp(buffer, arv_buffer_get_timestamp(buffer) + static_cast<std::uint64_t>(offset));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(slowMs_.load()));
 
   const bool wasFrozen = frozen_;
   SceneState newest = state_;

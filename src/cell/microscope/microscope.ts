@@ -14,31 +14,9 @@ import {
   type GrabberCounters,
   type NativeCamera,
 } from "../native.js";
-import type { MicroscopeProfile } from "../profile.js";
 import { asCameraError } from "./camera-error.js";
 import { CameraFeature, type FeatureBounds } from "./camera-feature.js";
-
-export interface MicroscopeOptions {
-  /** Name of the view. */
-  readonly name: string;
-  readonly profile: MicroscopeProfile;
-  /** IP address or Aravis id of the camera; or else a folder of images. */
-  readonly address?: string;
-  readonly folder?: string;
-  /** Serial number that must answer there. */
-  readonly serial?: string;
-  /** Frames per second; the profile's without. */
-  readonly frameRate?: number;
-  readonly packetSize?: number;
-  /** Frames held in memory; a second's worth without. */
-  readonly ringSize?: number;
-  readonly mode?: "newest" | "bounded";
-  /** Silence after which the camera counts as offline; the profile's without. */
-  readonly silenceLimitS?: number;
-  /** Settings to begin with; without, what the camera has. */
-  readonly exposureUs?: number;
-  readonly gain?: number;
-}
+import { nativeOptions, type MicroscopeOptions } from "./camera-options.js";
 
 /** Finding a camera that a dead program still controls takes three rounds of its heartbeat; closing a dead one too. */
 const openLimitS = 45;
@@ -107,7 +85,7 @@ export class Microscope implements MicroscopeDevice {
     return this.camera;
   }
 
-  /** Frames come, and the camera is ours. */
+  /** New pictures come, and the camera is ours. A camera that froze on one picture is as good as none. */
   online(): boolean {
     const { camera } = this;
     return (
@@ -118,7 +96,7 @@ export class Microscope implements MicroscopeDevice {
     );
   }
 
-  /** Seconds since the last frame. */
+  /** Seconds since the last new picture. */
   silenceS(): number {
     return this.camera?.silenceS() ?? Infinity;
   }
@@ -177,14 +155,23 @@ export class Microscope implements MicroscopeDevice {
     });
   }
 
-  /** @throws CellError CAMERA_OFFLINE when no frame comes because none do; LINK_TIMEOUT when it was merely not in time */
+  /**
+   * @throws CellError CAMERA_OFFLINE when no frame comes because none do; CAMERA_FROZEN when they all show the same
+   *   picture; LINK_TIMEOUT when it was merely not in time
+   */
   async nextFrame(afterS: number, timeoutS: number): Promise<FrameLease> {
     this.lifecycle.requireActive("a frame");
     const camera = this.requireCamera();
     try {
-      return await camera.next(
+      const frame = await camera.next(
         finite(afterS, `${this.name}: afterS`),
         clamp(timeoutS, 0, 3600), // a wait without an end is none
+      );
+      if (camera.silenceS() < this.silenceLimitS) return frame;
+      frame.release();
+      throw new CellError(
+        "CAMERA_FROZEN",
+        `${this.name}: the same picture for ${camera.silenceS().toFixed(2)} s`,
       );
     } catch (error) {
       const failure = asCameraError(error, this.name);
@@ -197,6 +184,15 @@ export class Microscope implements MicroscopeDevice {
         );
       throw failure;
     }
+  }
+
+  /**
+   * Asks for one frame of a camera that waits for software triggers; resolves with the trigger's number, which the frame
+   * carries. @throws CellError COMMAND_INVALID, CAMERA_OFFLINE
+   */
+  async trigger(): Promise<number> {
+    this.lifecycle.requireActive("a trigger");
+    return this.feature(this.requireCamera().trigger());
   }
 
   async exposureUs(): Promise<number> {
@@ -249,9 +245,16 @@ export class Microscope implements MicroscopeDevice {
   private async activateNow(signal: AbortSignal | undefined): Promise<void> {
     this.lifecycle.desire("active");
     const camera = this.requireCamera();
+    const { triggerSource } = this.options;
     const startedS = monotonicNow();
     try {
       await this.bounded(camera, camera.start(), signal, openLimitS, "starting");
+      if (triggerSource !== undefined && triggerSource !== "Software") {
+        // Frames come when something outside says so.
+        this.lifecycle.enter("active");
+        return;
+      }
+      if (triggerSource === "Software") await this.feature(camera.trigger());
       const first = camera.next(startedS, firstFrameS);
       const frame = await this.bounded(camera, first, signal, firstFrameS + 1, "first frame").catch(
         (error: unknown) => {
@@ -282,21 +285,8 @@ export class Microscope implements MicroscopeDevice {
 
   private makeCamera(): NativeCamera {
     if (this.camera !== undefined) return this.camera;
-    const { options } = this;
-    const { camera } = options.profile;
-    const frameRate = options.frameRate ?? camera.frameRate.value;
     try {
-      this.camera = new (cellAddon().Camera)({
-        name: options.name,
-        ...(options.address === undefined ? {} : { address: options.address }),
-        ...(options.folder === undefined ? {} : { folder: options.folder }),
-        width: camera.width.value,
-        height: camera.height.value,
-        frameRate,
-        packetSize: options.packetSize ?? 9000,
-        ringSize: options.ringSize ?? Math.max(8, Math.ceil(frameRate) + 4),
-        mode: options.mode ?? "newest",
-      });
+      this.camera = new (cellAddon().Camera)(nativeOptions(this.options));
     } catch (error) {
       throw asCameraError(error, this.name);
     }

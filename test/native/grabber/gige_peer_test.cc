@@ -390,6 +390,22 @@ TEST(GigePeer, aStalledStreamIsSilentButNotLost) {
   EXPECT_GT(grab(*camera, 2, last), last);
 }
 
+TEST(GigePeer, aCameraThatFreezesOnOnePictureIsSilent) {
+  GigeCamera peer(kAddress, CameraModel{});
+  const auto camera = makeCamera(options());
+  camera->open();
+  camera->start();
+  grab(*camera, 5);
+  EXPECT_EQ(camera->counters().repeated, 0U);
+  peer.change([](CameraFaults& f) { f.frozen = true; });
+  EXPECT_TRUE(within(10s, [&] { return camera->silenceNs() > 500'000'000U; }));
+  EXPECT_TRUE(camera->waitNewer(camera->counters().received, 10s).valid()) << "frames come all the same";
+  EXPECT_GE(camera->counters().repeated, 10U);
+  EXPECT_FALSE(camera->lost());
+  peer.change([](CameraFaults& f) { f.frozen = false; });
+  EXPECT_TRUE(within(10s, [&] { return camera->silenceNs() < 200'000'000U; }));
+}
+
 TEST(GigePeer, aStepOfTheCamerasClockNeverMakesAFrameYounger) {
   GigeCamera peer(kAddress, CameraModel{});
   const auto camera = makeCamera(options());

@@ -57,7 +57,7 @@ class FrameRing : public std::enable_shared_from_this<FrameRing> {
   FrameLease waitNewer(uint64_t afterSequence, std::chrono::nanoseconds timeout);
   FrameLease waitExposedAfter(uint64_t monotonicNs, std::chrono::nanoseconds timeout);
   uint64_t silenceNs() const;
-  /// received, dropped and leasesHeld; the others are the producer's.
+  /// received, repeated, dropped and leasesHeld; the others are the producer's.
   Counters counters() const;
   void onChange(std::function<void()> listener);
 

@@ -15,6 +15,7 @@ struct FrameInfo {
   uint64_t deviceTimestampNs = 0;  ///< the device's own clock, as received
   uint64_t hostMonotonicNs = 0;    ///< CLOCK_MONOTONIC before which no light of this frame was collected
   uint64_t trigger = 0;            ///< number of the trigger() that this frame answers; 0: none
+  bool repeated = false;           ///< the picture is that of the frame before: the camera froze
   int width = 0;
   int height = 0;
   int stride = 0;
@@ -72,6 +73,7 @@ struct Counters {
   uint64_t gaps = 0;        ///< frame numbers that were skipped on the wire
   uint64_t underruns = 0;   ///< times that no buffer was free: frames, or packets of GigE Vision
   uint64_t dropped = 0;     ///< complete frames overwritten in the ring before anyone asked
+  uint64_t repeated = 0;    ///< frames that showed the picture of the one before again
   uint64_t leasesHeld = 0;
   uint64_t missingPackets = 0;      ///< GigE Vision: of incomplete frames, from the first missing one on
   uint64_t resentPackets = 0;       ///< GigE Vision: packets that came only after they were asked for again
@@ -92,7 +94,8 @@ class FrameSource {
   virtual FrameLease waitNewer(uint64_t afterSequence, std::chrono::nanoseconds timeout) = 0;
   /// The first frame exposed wholly after `monotonicNs` (CLOCK_MONOTONIC); empty after `timeout`, or on loss.
   virtual FrameLease waitExposedAfter(uint64_t monotonicNs, std::chrono::nanoseconds timeout) = 0;
-  /// Time since the last complete frame came; UINT64_MAX before the first.
+  /// Time since the last complete frame with a picture of its own came; UINT64_MAX before the first. A camera
+  /// that freezes on one picture is as silent as one that sends nothing.
   virtual uint64_t silenceNs() const = 0;
   /// The device reported loss of control, or its stream died. Only closing and opening mends it.
   virtual bool lost() const = 0;
