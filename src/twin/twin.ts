@@ -2,15 +2,13 @@
  * The simulated cell as one object: emulated controllers on their links, mechanics between them, the scene for the
  * camera server, the scenario's faults, and the two sockets: control for anyone, truth for the evaluator alone.
  */
-import { spawn, type ChildProcess } from "node:child_process";
-import { createWriteStream } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { createInterface } from "node:readline";
-import { monotonicNow, withDeadline } from "../base/clock.js";
+import { monotonicNow } from "../base/clock.js";
 import type { CellFile } from "../base/cell-file.js";
 import { CellError } from "../base/errors.js";
-import { programPath } from "../base/paths.js";
 import { add, type Vec3 } from "../base/transform.js";
+import { cameraFaults, type CameraSwitches } from "./camera-faults.js";
+import { CameraServer } from "./camera-server.js";
 import { KohzuEmulator } from "./kohzu/kohzu-emulator.js";
 import { KohzuTcpServer } from "./kohzu/kohzu-server.js";
 import { referenceCellStages } from "./kohzu/stage-models.js";
@@ -21,7 +19,7 @@ import { NeedleDriveEmulator } from "./needle/needle-drive.js";
 import { placeFiles, type Place } from "./place.js";
 import { PtyPort } from "./pty-port.js";
 import { RpcServer } from "./rpc-server.js";
-import { FaultSwitches, numberValue, type FaultTable, type FaultValue } from "./fault-switches.js";
+import { FaultSwitches, type FaultTable } from "./fault-switches.js";
 import type { Fault, FaultNow, Scenario } from "./scenario.js";
 import { sceneJson } from "./scene-files.js";
 import { packScene } from "./scene-layout.js";
@@ -41,12 +39,11 @@ export class Twin {
   private readonly mechanics: Mechanics;
   private readonly history = new TruthHistory();
   private readonly motions = new MotionLog();
-  private readonly online: [boolean, boolean] = [true, true];
-  private readonly frozen: [boolean, boolean] = [false, false];
+  private readonly cameras = new CameraServer();
+  private readonly cameraSwitches: CameraSwitches = { online: [true, true], frozen: [false, false] };
   private readonly switches: FaultSwitches;
   private readonly pending: { readonly fault: Fault; sinceS: number | undefined }[];
   private writer: SceneWriter | undefined;
-  private cameras: ChildProcess | undefined;
   private control: RpcServer | undefined;
   private truth: RpcServer | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -90,7 +87,11 @@ export class Twin {
       },
       (event) => this.events.push(event),
     );
-    this.switches = new FaultSwitches(this.cellFaults(), urFaults(this.ur));
+    this.switches = new FaultSwitches(
+      cameraFaults(this.cameras, this.cameraSwitches),
+      this.cellFaults(),
+      urFaults(this.ur),
+    );
     const unknown = scenario.faults.find(({ fault }) => !this.switches.has(fault));
     if (unknown) {
       throw new CellError("CONFIG_INVALID", `scenario ${scenario.name}: there is no fault ${unknown.fault}`, {
@@ -113,7 +114,7 @@ export class Twin {
     const device = this.needle.attach((bytes) => this.pty.write(bytes));
     this.pty.onData = device;
     await this.pty.open();
-    await this.startCameras(files.scene, files.state, files.cameraLog);
+    await this.cameras.start(files);
     this.readyS = monotonicNow();
     this.timer = setInterval(() => this.step(), usualStepS * 1e3);
     this.control = new RpcServer(files.control, {
@@ -124,30 +125,6 @@ export class Twin {
     await this.control.start(0o660);
     this.truth = new RpcServer(files.truth, this.truthMethods());
     await this.truth.start(0o600);
-  }
-
-  private async startCameras(scene: string, state: string, logFile: string): Promise<void> {
-    const log = createWriteStream(logFile);
-    const child = spawn(programPath("camera-server"), ["--scene", scene, "--state", state], {
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    this.cameras = child;
-    child.stderr.pipe(log);
-    const lines = createInterface({ input: child.stdout });
-    await withDeadline(
-      new Promise<void>((resolve, reject) => {
-        lines.on("line", (line) => {
-          log.write(`${line}\n`);
-          if (line.includes('"ready":true')) resolve();
-        });
-        child.once("error", reject);
-        child.once("exit", (code) => {
-          reject(new CellError("CAMERA_OFFLINE", `the camera server ended with ${code}; see ${logFile}`));
-        });
-      }),
-      30,
-      "camera server",
-    );
   }
 
   private step(): void {
@@ -163,8 +140,8 @@ export class Twin {
         cameras: [0, 1].map((i) => ({
           focusM: state.focusM[i as 0 | 1],
           wanderM: state.wanderM[i as 0 | 1],
-          online: this.online[i as 0 | 1],
-          frozen: this.frozen[i as 0 | 1],
+          online: this.cameraSwitches.online[i as 0 | 1],
+          frozen: this.cameraSwitches.frozen[i as 0 | 1],
         })),
         segments: state.segments,
       }),
@@ -212,28 +189,7 @@ export class Twin {
   }
 
   private cellFaults(): FaultTable {
-    const camera = (value: FaultValue): 0 | 1 => (numberValue(value, 1, 2) === 2 ? 1 : 0);
     return {
-      "camera-offline": {
-        what: "the camera answers nothing",
-        value: "camera 1 or 2",
-        set: (value) => (this.online[camera(value)] = false),
-      },
-      "camera-online": {
-        what: "the camera comes back as after power-up",
-        value: "camera 1 or 2",
-        set: (value) => (this.online[camera(value)] = true),
-      },
-      "camera-freeze": {
-        what: "the camera sends the same frame again and again",
-        value: "camera 1 or 2",
-        set: (value) => (this.frozen[camera(value)] = true),
-      },
-      "camera-unfreeze": {
-        what: "the camera sends new frames again",
-        value: "camera 1 or 2",
-        set: (value) => (this.frozen[camera(value)] = false),
-      },
       "needle-broken": {
         what: "the needle's end with the hook is gone",
         set: () => (this.mechanics.needleBroken = true),
@@ -283,14 +239,7 @@ export class Twin {
       this.ur.stop(),
       this.ariesServer.close(),
       this.pty.close(),
+      this.cameras.stop(),
     ]);
-    const child = this.cameras;
-    this.cameras = undefined;
-    if (child !== undefined && child.exitCode === null) {
-      const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-      child.stdin?.end();
-      child.kill("SIGTERM");
-      await withDeadline(ended, 3, "end of the camera server").catch(() => child.kill("SIGKILL"));
-    }
   }
 }
