@@ -82,7 +82,7 @@ t.test("wrong arguments are TypeErrors that name them", async (t) => {
     [{ ...good, frameRate: NaN }, /options\.frameRate must be finite/],
     [{ ...good, ringSize: 2 }, /options\.ringSize = 2 lies outside 5…1024/],
     [{ ...good, mode: "all" }, /options\.mode/],
-    [{ ...good, address: "127.0.0.1" }, /either an address or a folder/],
+    [{ ...good, address: "127.0.0.1" }, /an address, a device or a folder/],
   ] as const)
     t.throws(() => new Camera(bad as unknown as CameraOptions), { message });
   t.throws(() => new Camera({ ...good, name: "" }), { code: "COMMAND_INVALID" });

@@ -23,6 +23,7 @@ const openLimitS = 45;
 const closeLimitS = 30;
 /** First frame after a start. */
 const firstFrameS = 5;
+const firstTriggers = 5;
 /** A wait for a feature: the renderer of a camera server may hold it up, the wire not. */
 const featureLimitS = 10;
 
@@ -245,35 +246,41 @@ export class Microscope implements MicroscopeDevice {
   private async activateNow(signal: AbortSignal | undefined): Promise<void> {
     this.lifecycle.desire("active");
     const camera = this.requireCamera();
-    const { triggerSource } = this.options;
-    const startedS = monotonicNow();
     try {
       await this.bounded(camera, camera.start(), signal, openLimitS, "starting");
-      if (triggerSource !== undefined && triggerSource !== "Software") {
-        // Frames come when something outside says so.
-        this.lifecycle.enter("active");
-        return;
-      }
-      if (triggerSource === "Software") await this.feature(camera.trigger());
-      const first = camera.next(startedS, firstFrameS);
-      const frame = await this.bounded(camera, first, signal, firstFrameS + 1, "first frame").catch(
-        (error: unknown) => {
-          void first.then(
-            (late) => late.release(),
-            () => undefined,
-          );
-          throw new CellError("CAMERA_OFFLINE", `${this.name} was started and delivers no frame`, {
-            cause: error,
-          });
-        },
-      );
-      frame.release();
+      await this.firstFrame(camera, signal);
       this.lifecycle.enter("active");
     } catch (error) {
       await this.closeNow();
       const failure = asCameraError(error, `${this.name}: activating`);
       this.lifecycle.fail(failure);
       throw failure;
+    }
+  }
+
+  /** Waits until the camera delivers. With an input as the trigger nothing is to be expected. */
+  private async firstFrame(camera: NativeCamera, signal: AbortSignal | undefined): Promise<void> {
+    const { triggerSource } = this.options;
+    if (triggerSource !== undefined && triggerSource !== "Software") return;
+    const startedS = monotonicNow();
+    // A camera may not be ready for a trigger at once, and then ignores it.
+    for (let tries = triggerSource === "Software" ? firstTriggers : 1; ; tries--) {
+      if (triggerSource === "Software") await this.feature(camera.trigger());
+      const limitS = triggerSource === "Software" ? firstFrameS / firstTriggers : firstFrameS;
+      const first = camera.next(startedS, limitS);
+      try {
+        (await this.bounded(camera, first, signal, limitS + 1, "first frame")).release();
+        return;
+      } catch (error) {
+        void first.then(
+          (late) => late.release(),
+          () => undefined,
+        );
+        if (tries > 1 && asCameraError(error, this.name).code === "LINK_TIMEOUT") continue;
+        throw new CellError("CAMERA_OFFLINE", `${this.name} was started and delivers no frame`, {
+          cause: error,
+        });
+      }
     }
   }
 

@@ -194,7 +194,7 @@ t.test("a camera that waits for triggers", { skip }, async (t) => {
   await t.rejects(microscope.trigger(), code("COMMAND_INVALID"));
   await microscope.connect();
   await microscope.activate();
-  t.ok(microscope.online(), "nothing that was asked for is missing");
+  t.ok(microscope.online());
   await t.rejects(microscope.nextFrame(monotonicNow(), 0.5), code("LINK_TIMEOUT"));
   for (let i = 0; i < 3; i++) {
     const askedS = monotonicNow();
@@ -202,7 +202,7 @@ t.test("a camera that waits for triggers", { skip }, async (t) => {
     t.equal(frame.trigger, trigger);
     frame.release();
   }
-  t.equal(microscope.counters?.unansweredTriggers, 0);
+  t.equal(microscope.native?.silenceS(), 0, "nothing that was asked for is missing");
 });
 
 t.test("a V4L2 device is named by its path", async (t) => {
