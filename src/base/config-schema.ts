@@ -18,6 +18,10 @@ const arm = z.strictObject({
   secondaryPort: key(port.default(30002), "TCP port of the secondary interface"),
   realtimePort: key(port.default(30003), "TCP port of the real-time interface"),
   rtdePort: key(port.default(30004), "TCP port of the real-time data exchange"),
+  modbusPort: key(
+    port.optional(),
+    "TCP port of the controller's Modbus server (502 on the robot, 5020 on the twin): what RTDE says is checked against it; left out, it is not",
+  ),
   callbackHost: key(
     text.default("127.0.0.1"),
     "address of this machine as the robot controller sees it, for programs that connect back",

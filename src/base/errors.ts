@@ -167,6 +167,13 @@ export const errorCatalogue = {
     "an emergency or protective stop is latched",
     "remove its cause, release it at the device, then `surgiclaw reset`",
   ),
+  DEVICE_STATE_CONFLICT: entry(
+    3009,
+    "device",
+    false,
+    "two interfaces of the device tell different states",
+    "one of them is wrong: restart the controller, compare both with its panel, then `surgiclaw reset`",
+  ),
 
   CAMERA_OFFLINE: entry(
     4001,

@@ -15,6 +15,7 @@ export const placeSchema = z.strictObject({
       secondary: port.default(30002),
       realtime: port.default(30003),
       rtde: port.default(30004),
+      modbus: port.default(5020),
     })
     .prefault({}),
   ariesPort: port.default(12321),

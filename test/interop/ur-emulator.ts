@@ -38,20 +38,21 @@ export async function urOnOwnAddress(
   }
 }
 
+async function reach(controller: UrController, mode: number): Promise<void> {
+  const untilS = monotonicNow() + 20;
+  while (controller.robotMode !== mode) {
+    if (monotonicNow() > untilS) throw new Error(`the emulated robot does not reach mode ${mode}`);
+    await systemClock.sleep(0.02);
+  }
+}
+
 /** Power on and brakes released, through the dashboard, as a person does it on the panel. */
 export async function bringUp(controller: UrController): Promise<void> {
   const { host } = controller.options;
-  const dashboard = new DashboardClient({
-    host,
-    port: controller.ports.dashboard,
-    bannerLimitS: 10,
-    replyLimitS: 5,
-  });
+  const port = controller.ports.dashboard;
+  await reach(controller, robotMode.POWER_OFF);
+  const dashboard = new DashboardClient({ host, port, bannerLimitS: 10, replyLimitS: 5 });
   await dashboard.send("brake release");
   dashboard.close();
-  const untilS = monotonicNow() + 20;
-  while (controller.robotMode !== robotMode.RUNNING) {
-    if (monotonicNow() > untilS) throw new Error("the emulated robot does not come up");
-    await systemClock.sleep(0.02);
-  }
+  await reach(controller, robotMode.RUNNING);
 }

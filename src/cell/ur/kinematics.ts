@@ -1,7 +1,7 @@
 /**
  * Kinematics of the UR arms (standard Denavit–Hartenberg, alpha = π/2, 0, 0, π/2, −π/2, 0): forward, geometric Jacobian,
  * all analytic inverse solutions refined by Newton, and the choice of the nearest. Base and flange are the controller's
- * DH frames. Nominal geometry by default; the per-robot calibration can be given as deltas of every parameter.
+ * DH frames. With an arm's own parameters the closed form gives the start and Newton the end.
  */
 import { CellError } from "../../base/errors.js";
 import {
@@ -49,6 +49,31 @@ export interface DhParameters {
   readonly d4: number;
   readonly d5: number;
   readonly d6: number;
+  /** This very arm's parameters, joint by joint, where they are known; the lengths above stay the nominal ones. */
+  readonly own?: readonly DhRow[];
+}
+
+/** One joint of standard Denavit–Hartenberg: rad and m. */
+export interface DhRow {
+  readonly theta: number;
+  readonly a: number;
+  readonly d: number;
+  readonly alpha: number;
+}
+
+/** The nominal geometry with the parameters of one arm, as its controller holds them. @throws CellError UNIT_NOT_FINITE */
+export function calibrated(
+  nominal: DhParameters,
+  own: {
+    readonly theta: readonly number[];
+    readonly a: readonly number[];
+    readonly d: readonly number[];
+    readonly alpha: readonly number[];
+  },
+): DhParameters {
+  const [theta, a, d, alpha] = [joints(own.theta), joints(own.a), joints(own.d), joints(own.alpha)];
+  const rows = theta.map((turn, i) => ({ theta: turn, a: a[i] ?? 0, d: d[i] ?? 0, alpha: alpha[i] ?? 0 }));
+  return { ...nominal, own: rows };
 }
 
 /** Geometry of the UR5, series 3 (the published parameters). */
@@ -61,7 +86,7 @@ export const ur5: DhParameters = {
   d6: 0.0823,
 };
 
-/** Link transform of standard DH: Rz(theta) · Tz(d) · Tx(a) · Rx(alpha), alpha a multiple of π/2. */
+/** Link transform of standard DH: Rz(theta) · Tz(d) · Tx(a) · Rx(alpha). */
 function link(theta: number, d: number, a: number, cosAlpha: number, sinAlpha: number): Transform {
   const c = Math.cos(theta);
   const s = Math.sin(theta);
@@ -77,7 +102,9 @@ function link(theta: number, d: number, a: number, cosAlpha: number, sinAlpha: n
 
 /** Transforms of frames 1…6 in the base. */
 export function frames(dh: DhParameters, q: Joints): Transform[] {
-  const links = [
+  const links = dh.own?.map(({ theta, a, d, alpha }, i) =>
+    link((q[i] ?? NaN) + theta, d, a, Math.cos(alpha), Math.sin(alpha)),
+  ) ?? [
     link(q[0], dh.d1, 0, 0, 1),
     link(q[1], 0, dh.a2, 1, 0),
     link(q[2], 0, dh.a3, 1, 0),

@@ -49,6 +49,7 @@ export class PrimaryClient extends EventEmitter<Events> {
   async connect(limitS: number, signal?: AbortSignal): Promise<void> {
     if (this.connected) return;
     this.version = undefined;
+    this.kinematics = undefined;
     const socket = await openSocket(this.host, this.port, limitS, "UR primary interface", signal);
     const framer = new PrimaryFramer();
     let failure: CellError | undefined;
@@ -77,6 +78,20 @@ export class PrimaryClient extends EventEmitter<Events> {
       },
       limitS,
       "UR primary interface: version message",
+      signal,
+    );
+  }
+
+  /** The arm's own parameters; the controller sends them about once a second. @throws CellError LINK_TIMEOUT, LINK_CLOSED */
+  waitForKinematics(limitS: number, signal?: AbortSignal): Promise<KinematicsData> {
+    return this.changed.until(
+      () => {
+        if (this.kinematics) return this.kinematics;
+        if (!this.connected) throw new CellError("LINK_CLOSED", "UR primary interface: not connected");
+        return undefined;
+      },
+      limitS,
+      "UR primary interface: kinematics",
       signal,
     );
   }

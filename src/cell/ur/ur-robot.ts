@@ -5,114 +5,40 @@
  */
 import { randomInt } from "node:crypto";
 import { EventEmitter } from "node:events";
-import { asCellError, CellError } from "../../base/errors.js";
-import { monotonicNow } from "../../base/clock.js";
+import { CellError } from "../../base/errors.js";
 import type { Transform } from "../../base/transform.js";
-import { robotMode, robotModeName, safetyModeName } from "./codec/enums.js";
+import { ArmWatch, safetyText } from "./arm-watch.js";
+import { checkModel, checkVersion, ownGeometry, powerUp, unlockProtectiveStop } from "./bring-up.js";
+import { robotModeName, safetyModeName } from "./codec/enums.js";
 import type { RobotMessage } from "./codec/primary.js";
-import { queueLength, reverseCommand } from "./codec/reverse.js";
-import { parseVersion, versionText } from "./codec/version.js";
 import { controlScript, stopScript } from "./control-script.js";
 import { DashboardClient } from "./dashboard-client.js";
-import { checkJointMotion, checkLinearMotion, defaultEnvelope, type UrEnvelope } from "./envelope.js";
-import { forward, poseError, poseVector, type Joints } from "./kinematics.js";
+import { defaultEnvelope } from "./envelope.js";
+import { forward, type DhParameters } from "./kinematics.js";
 import { silent, type Log } from "./link.js";
+import { MotionRunner } from "./motion-runner.js";
 import { PrimaryClient } from "./primary-client.js";
-import { geometryOf, jointLimitsOf, type UrProfile } from "./profile.js";
+import { geometryOf, jointLimitsOf } from "./profile.js";
 import { ReverseLink } from "./reverse-link.js";
 import { RtdeClient, rtdeDefaults, type RtdeSample } from "./rtde-client.js";
-import { optionalFields, readSample, requiredFields, type UrSample } from "./ur-sample.js";
-import {
-  singularityLevel,
-  singularityMeasures,
-  type SingularityLevel,
-  type SingularityMeasures,
-} from "./singularity.js";
-
-export interface UrRobotOptions {
-  readonly host: string;
-  readonly ports: { readonly rtde: number; readonly dashboard: number; readonly primary: number };
-  /** Where the control program connects back to; the address the controller sees us at, and a free port, when left out. */
-  readonly reverse?: { readonly host?: string; readonly port?: number };
-  readonly profile: UrProfile;
-  readonly envelope?: UrEnvelope;
-  /** Silence after which the robot stops by itself. */
-  readonly readTimeoutS?: number;
-  readonly keepAliveS?: number;
-  /** Deceleration of the joints when stopping, rad/s². */
-  readonly stopDecelerationRadS2?: number;
-  /** Oldest sample on which a motion may begin or go on. */
-  readonly maxSampleAgeS?: number;
-  /** How near the arm must stand to its target. */
-  readonly tolerance?: Partial<MotionTolerance>;
-  readonly bootLimitS?: number;
-  readonly log?: Log;
-}
-
-export interface MotionTolerance {
-  readonly jointRad: number;
-  readonly positionM: number;
-  readonly rotationRad: number;
-  /** A joint slower than this stands. */
-  readonly standstillRadS: number;
-}
-
-export type UrLifecycle = "unconfigured" | "inactive" | "active" | "fault" | "finalized";
-
-export interface UrState {
-  readonly lifecycle: UrLifecycle;
-  readonly desired: "unconfigured" | "inactive" | "active" | "finalized";
-  readonly fault: CellError | undefined;
-  readonly connected: boolean;
-  /** Seconds since the values below were true; Infinity when there are none. */
-  readonly ageS: number;
-  readonly q: Joints | undefined;
-  readonly qd: Joints | undefined;
-  /** By forward kinematics of the measured joint angles. */
-  readonly baseFromFlange: Transform | undefined;
-  readonly robotMode: string;
-  readonly safetyMode: string;
-  readonly emergencyStopped: boolean;
-  readonly protectiveStopped: boolean;
-  readonly moving: boolean;
-  readonly singularity:
-    { readonly level: SingularityLevel; readonly measures: SingularityMeasures } | undefined;
-}
-
-export interface JointPace {
-  readonly speedRadS: number;
-  readonly accelerationRadS2: number;
-}
-export interface LinearPace {
-  readonly speedMS: number;
-  readonly accelerationMS2: number;
-}
-
-export interface MoveReport {
-  readonly sequence: number;
-  readonly durationS: number;
-  /** Measured at standstill. */
-  readonly q: Joints;
-  readonly baseFromFlange: Transform;
-  /** Largest joint error, and the pose's, against the target. */
-  readonly jointErrorRad: number;
-  readonly positionErrorM: number;
-  readonly rotationErrorRad: number;
-}
+import { singularityMeasures } from "./singularity.js";
+import { StateCheck } from "./state-check.js";
+import { optionalFields, requiredFields, type UrSample } from "./ur-sample.js";
+import type {
+  JointPace,
+  LinearPace,
+  MotionTolerance,
+  MoveReport,
+  UrLifecycle,
+  UrRobotOptions,
+  UrState,
+} from "./ur-types.js";
 
 interface Events {
   /** Lifecycle, connection or safety changed. */
   state: [UrState];
   sample: [UrSample];
   message: [RobotMessage];
-}
-
-interface Move {
-  readonly kind: number;
-  readonly values: readonly number[];
-  readonly speed: number;
-  readonly acceleration: number;
-  readonly blend: number;
 }
 
 /** How long RTDE may take to tell why the control program has ended. */
@@ -130,20 +56,17 @@ export class UrRobot extends EventEmitter<Events> {
   private readonly dashboard: DashboardClient;
   private readonly primary: PrimaryClient;
   private readonly reverse: ReverseLink;
-  private readonly envelope: UrEnvelope;
-  private readonly tolerance: MotionTolerance;
+  private readonly watch: ArmWatch;
+  private readonly motion: MotionRunner;
+  private readonly stateCheck: StateCheck | undefined;
   private readonly log: Log;
   private readonly stopDecelerationRadS2: number;
-  private readonly maxSampleAgeS: number;
 
   private lifecycle: UrLifecycle = "unconfigured";
   private desired: UrState["desired"] = "unconfigured";
   private fault: CellError | undefined;
-  private sample: UrSample | undefined;
-  private protectiveSinceS: number | undefined;
-  private singularLevel: SingularityLevel = "clear";
+  private dh: DhParameters;
   private lastMessage: string | undefined;
-  private motion: { interrupted: CellError | undefined } | undefined;
   private scriptExpected = false;
   private published = "";
   /** Raised by every stop: an activation that began before it may not complete. */
@@ -152,11 +75,11 @@ export class UrRobot extends EventEmitter<Events> {
   constructor(private readonly options: UrRobotOptions) {
     super();
     const { host, ports, profile } = options;
+    const envelope = options.envelope ?? defaultEnvelope;
+    const tolerance = { ...defaultTolerance, ...options.tolerance };
     this.log = options.log ?? silent;
-    this.envelope = options.envelope ?? defaultEnvelope;
-    this.tolerance = { ...defaultTolerance, ...options.tolerance };
+    this.dh = geometryOf(profile);
     this.stopDecelerationRadS2 = options.stopDecelerationRadS2 ?? 5;
-    this.maxSampleAgeS = options.maxSampleAgeS ?? 0.25;
     this.rtde = new RtdeClient({
       ...rtdeDefaults,
       host,
@@ -173,88 +96,92 @@ export class UrRobot extends EventEmitter<Events> {
       readTimeoutS: options.readTimeoutS ?? 0.15,
       keepAliveS: options.keepAliveS ?? 0.025,
     });
-    this.rtde.on("sample", (sample) => {
-      this.take(sample);
-    });
+    const geometry = (): DhParameters => this.dh;
+    this.watch = new ArmWatch(
+      this.rtde,
+      {
+        standstillRadS: tolerance.standstillRadS,
+        singularity: envelope.singularity,
+        maxSampleAgeS: options.maxSampleAgeS ?? 0.25,
+      },
+      geometry,
+    );
+    this.motion = new MotionRunner(
+      this.watch,
+      this.reverse,
+      {
+        envelope,
+        joints: jointLimitsOf(profile),
+        tolerance,
+        stopDecelerationRadS2: this.stopDecelerationRadS2,
+      },
+      geometry,
+    );
+    this.stateCheck =
+      ports.modbus === undefined
+        ? undefined
+        : new StateCheck(
+            host,
+            ports.modbus,
+            () => this.watch.sample,
+            (what) => this.differs(what),
+            this.log,
+          );
+    this.rtde.on("sample", (sample) => this.take(sample));
     this.rtde.on("link", (connected, reason) => {
       if (!connected) this.lose(reason ?? new CellError("LINK_CLOSED", "UR RTDE: connection lost"));
       this.publish();
     });
-    this.primary.on("message", (message) => {
-      this.hear(message);
-    });
-    this.reverse.on("closed", () => {
-      this.programGone();
-    });
+    this.primary.on("message", (message) => this.hear(message));
+    this.reverse.on("closed", () => this.programGone());
+  }
+
+  /** The arm's geometry: nominal, and its own once connected. */
+  get geometry(): DhParameters {
+    return this.dh;
   }
 
   /** Everything known now. Never throws. */
   state(): UrState {
-    const { sample } = this;
-    const connected = this.rtde.connected;
-    const measures = sample && singularityMeasures(this.options.profile.geometry, sample.q);
+    const { sample } = this.watch;
     return {
       lifecycle: this.lifecycle,
       desired: this.desired,
       fault: this.fault,
-      connected,
-      ageS: sample ? Math.max(0, monotonicNow() - sample.measuredS) : Infinity,
+      connected: this.rtde.connected,
+      crossCheck: this.stateCheck?.state ?? "off",
+      ageS: sample ? this.watch.ageOf(sample) : Infinity,
       q: sample?.q,
       qd: sample?.qd,
-      baseFromFlange: sample && forward(geometryOf(this.options.profile), sample.q),
+      baseFromFlange: sample && forward(this.dh, sample.q),
       robotMode: sample ? (robotModeName(sample.robotMode) ?? `MODE_${sample.robotMode}`) : "UNKNOWN",
       safetyMode: sample ? (safetyModeName(sample.safetyMode) ?? `MODE_${sample.safetyMode}`) : "UNKNOWN",
       emergencyStopped: sample?.emergencyStopped ?? false,
       protectiveStopped: sample?.protectiveStopped ?? false,
-      moving: sample ? !this.stands(sample) : false,
-      singularity: measures && { level: this.singularLevel, measures },
+      moving: sample ? !this.watch.stands(sample) : false,
+      singularity: sample && {
+        level: this.watch.singularity,
+        measures: singularityMeasures(this.dh, sample.q),
+      },
     };
   }
 
   /**
-   * Connects to a controller and checks that it is the one of the profile. Reading goes on, and reconnects by itself, from
-   * here on. @throws CellError LINK_CONNECT, DEVICE_WRONG_MODEL, …
+   * Connects to a controller, checks that it is the one of the profile and takes over its calibration. Reading goes on,
+   * and reconnects by itself, from here on. @throws CellError LINK_CONNECT, DEVICE_WRONG_MODEL, …
    */
   async connect(signal: AbortSignal): Promise<void> {
     this.requireLifecycle("connect", "unconfigured", "inactive");
     this.desired = "inactive";
+    const { profile } = this.options;
     await this.dashboard.connect(signal);
-    await this.checkModel(signal);
+    await checkModel(this.dashboard, profile, signal);
     await this.rtde.connect(15, signal);
     await this.primary.connect(5, signal);
-    const seen = this.primary.version;
-    const { software } = this.options.profile;
-    if (seen && (seen.major !== software.major || seen.minor !== software.minor)) {
-      throw new CellError(
-        "DEVICE_WRONG_MODEL",
-        `UR: software ${versionText(seen)}, the profile says ${versionText(software)}`,
-      );
-    }
+    checkVersion(this.primary.version, profile);
+    this.dh = ownGeometry(profile, await this.primary.waitForKinematics(5, signal));
+    await this.stateCheck?.start(signal);
     this.enter("inactive");
-  }
-
-  private async checkModel(signal: AbortSignal): Promise<void> {
-    const { profile } = this.options;
-    const { software } = profile;
-    const reply = await this.dashboard.send("PolyscopeVersion", signal);
-    const seen = parseVersion(reply);
-    if (!seen || seen.major !== software.major || seen.minor !== software.minor) {
-      throw new CellError(
-        "DEVICE_WRONG_MODEL",
-        `UR: '${reply}', the profile is for ${versionText(software)}`,
-        {
-          remedy: "choose the profile of this controller's software in firmware-profiles/",
-        },
-      );
-    }
-    // Firmware before 3.12 cannot name its model; the primary interface's robot type is checked at activation then.
-    const model = await this.dashboard.ask("get robot model", signal);
-    if (model !== undefined && model !== profile.model.replace(/e$/, "")) {
-      throw new CellError(
-        "DEVICE_WRONG_MODEL",
-        `UR: the controller drives a ${model}, the profile is for a ${profile.model}`,
-      );
-    }
   }
 
   /**
@@ -266,7 +193,7 @@ export class UrRobot extends EventEmitter<Events> {
     this.requireLifecycle("activate", "inactive");
     this.desired = "active";
     const stops = this.stops;
-    await this.powerUp(signal);
+    await powerUp(this.watch, this.dashboard, this.options.bootLimitS ?? 120, signal);
     if (!this.primary.connected) await this.primary.connect(5, signal);
     await this.startProgram(signal);
     if (stops !== this.stops) {
@@ -274,32 +201,6 @@ export class UrRobot extends EventEmitter<Events> {
       throw new CellError("SAFETY_STOPPED", "UR: stopped while it was being activated");
     }
     this.enter("active");
-  }
-
-  private async powerUp(signal: AbortSignal): Promise<void> {
-    const reach = async (least: number, limitS: number, what: string): Promise<UrSample> =>
-      this.rtde.until(
-        () => {
-          const { sample } = this;
-          if (!sample) return undefined;
-          this.refuseUnsafe(sample);
-          return sample.robotMode >= least && sample.robotMode !== robotMode.BACKDRIVE ? sample : undefined;
-        },
-        limitS,
-        `UR: ${what}`,
-        signal,
-      );
-    let sample = await reach(robotMode.POWER_OFF, this.options.bootLimitS ?? 120, "boot");
-    if (sample.robotMode === robotMode.POWER_OFF) await this.dashboard.send("power on", signal, 15);
-    sample = await reach(robotMode.IDLE, 60, "power on");
-    if (!sample.running) await this.dashboard.send("brake release", signal, 15);
-    await reach(robotMode.RUNNING, 60, "brake release");
-  }
-
-  private refuseUnsafe(sample: UrSample): void {
-    if (!sample.unsafe) return;
-    const mode = safetyModeName(sample.safetyMode) ?? String(sample.safetyMode);
-    throw new CellError("DEVICE_EMERGENCY_STOP", `UR: safety mode ${mode}`);
   }
 
   private async startProgram(signal: AbortSignal): Promise<void> {
@@ -329,7 +230,7 @@ export class UrRobot extends EventEmitter<Events> {
       );
       this.scriptExpected = true;
       // The arm may still be coming to rest from whatever ran before.
-      await this.waitForStandstill(5, signal);
+      await this.watch.untilStanding(5, signal);
     } catch (error) {
       this.endProgram();
       throw error;
@@ -350,182 +251,14 @@ export class UrRobot extends EventEmitter<Events> {
     pace: JointPace & { readonly blendM: number },
     signal: AbortSignal,
   ): Promise<MoveReport> {
-    const { profile } = this.options;
-    if (points.length < 1 || points.length > queueLength) {
-      throw new CellError(
-        "SAFETY_ENVELOPE",
-        `UR: ${points.length} points in one path, 1 to ${queueLength} are possible`,
-      );
-    }
-    if (!(pace.blendM >= 0 && pace.blendM <= 0.2)) {
-      throw new CellError("SAFETY_ENVELOPE", `UR: blend radius of ${pace.blendM} m`);
-    }
-    let at = this.readyToMove().q;
-    let longestS = 0;
-    const moves = points.map((point, i): Move => {
-      const target = checkJointMotion(
-        this.envelope,
-        profile.geometry,
-        jointLimitsOf(profile),
-        at,
-        point,
-        pace.speedRadS,
-        pace.accelerationRadS2,
-      );
-      const way = Math.max(...target.map((value, k) => Math.abs(value - (at[k] ?? 0))));
-      longestS += way / pace.speedRadS + pace.speedRadS / pace.accelerationRadS2;
-      at = target;
-      return {
-        kind: reverseCommand.MOVE_JOINTS,
-        values: target,
-        speed: pace.speedRadS,
-        acceleration: pace.accelerationRadS2,
-        blend: i === points.length - 1 ? 0 : pace.blendM,
-      };
-    });
-    return this.perform(moves, at, undefined, longestS, signal);
+    this.requireLifecycle("move", "active");
+    return this.motion.joints(points, pace, signal);
   }
 
   /** Moves the flange on a straight line to a pose in the base frame. Resolves when the arm stands there. */
   async moveLinear(baseFromFlange: Transform, pace: LinearPace, signal: AbortSignal): Promise<MoveReport> {
-    const { profile } = this.options;
-    const start = this.readyToMove();
-    const target = checkLinearMotion(
-      this.envelope,
-      profile.geometry,
-      jointLimitsOf(profile),
-      start.q,
-      baseFromFlange,
-      pace.speedMS,
-      pace.accelerationMS2,
-    );
-    const twist = poseError(forward(profile.geometry, start.q), baseFromFlange);
-    const way = Math.max(Math.hypot(...twist.slice(0, 3)), Math.hypot(...twist.slice(3)));
-    const move: Move = {
-      kind: reverseCommand.MOVE_LINEAR,
-      values: poseVector(baseFromFlange),
-      speed: pace.speedMS,
-      acceleration: pace.accelerationMS2,
-      blend: 0,
-    };
-    return this.perform(
-      [move],
-      target,
-      baseFromFlange,
-      way / pace.speedMS + pace.speedMS / pace.accelerationMS2,
-      signal,
-    );
-  }
-
-  private readyToMove(): UrSample {
     this.requireLifecycle("move", "active");
-    const { sample } = this;
-    if (this.motion) throw new CellError("LINK_BUSY", "UR: another motion is under way");
-    if (!sample || monotonicNow() - sample.measuredS > this.maxSampleAgeS) {
-      const age = sample ? `${(monotonicNow() - sample.measuredS).toFixed(3)} s old` : "missing";
-      throw new CellError("LINK_TIMEOUT", `UR: the arm's position is ${age}; no motion on that`);
-    }
-    this.refuseUnsafe(sample);
-    return sample;
-  }
-
-  private async perform(
-    moves: readonly Move[],
-    target: Joints,
-    pose: Transform | undefined,
-    expectedS: number,
-    signal: AbortSignal,
-  ): Promise<MoveReport> {
-    if (signal.aborted) throw new CellError("LINK_ABORTED", "UR: the motion was cancelled before it began");
-    const motion: NonNullable<typeof this.motion> = { interrupted: undefined };
-    this.motion = motion;
-    const startS = monotonicNow();
-    const { geometry } = this.options.profile;
-    const goal = pose ?? forward(geometry, target);
-    let sequence = 0;
-    try {
-      for (const move of moves) sequence = this.reverse.send(move);
-      const limitS = (1.5 * expectedS) / Math.max(0.02, this.sample?.speedFraction ?? 1) + 3;
-      let standing: number | undefined;
-      const arrived = await this.rtde.until(
-        () => {
-          if (motion.interrupted) throw motion.interrupted;
-          const { sample } = this;
-          const status = this.reverse.latest;
-          if (!sample || !status || status.done !== sequence || status.moving || !this.stands(sample)) {
-            standing = undefined;
-            return undefined;
-          }
-          // At rest twice, in two samples: one could be the turning point of an overshoot.
-          if (standing === undefined || sample.timestampS === standing) {
-            standing ??= sample.timestampS;
-            return undefined;
-          }
-          return sample;
-        },
-        limitS,
-        `UR: motion ${sequence}`,
-        signal,
-      );
-      return this.report(arrived, target, goal, sequence, startS);
-    } catch (error) {
-      const failure = asCellError(error);
-      // Whatever went wrong, the arm is not to go on; waits only for the confirmation.
-      this.reverse.stop(this.stopDecelerationRadS2);
-      if (this.rtde.connected) await this.waitForStandstill(3).catch(() => undefined);
-      throw failure;
-    } finally {
-      this.motion = undefined;
-    }
-  }
-
-  private report(
-    sample: UrSample,
-    target: Joints,
-    goal: Transform,
-    sequence: number,
-    startS: number,
-  ): MoveReport {
-    const baseFromFlange = forward(this.options.profile.geometry, sample.q);
-    const twist = poseError(baseFromFlange, goal);
-    const report: MoveReport = {
-      sequence,
-      durationS: monotonicNow() - startS,
-      q: sample.q,
-      baseFromFlange,
-      jointErrorRad: Math.max(...sample.q.map((value, i) => Math.abs(value - (target[i] ?? NaN)))),
-      positionErrorM: Math.hypot(...twist.slice(0, 3)),
-      rotationErrorRad: Math.hypot(...twist.slice(3)),
-    };
-    const { jointRad, positionM, rotationRad } = this.tolerance;
-    const near = report.positionErrorM <= positionM && report.rotationErrorRad <= rotationRad;
-    if (!(near || report.jointErrorRad <= jointRad)) {
-      throw new CellError(
-        "DEVICE_NOT_SETTLED",
-        `UR: stands ${(report.positionErrorM * 1e3).toFixed(3)} mm and ${report.jointErrorRad.toFixed(5)} rad off its target`,
-      );
-    }
-    return report;
-  }
-
-  private async waitForStandstill(limitS: number, signal?: AbortSignal): Promise<void> {
-    let first: number | undefined;
-    await this.rtde.until(
-      () => {
-        const { sample } = this;
-        if (!sample || !this.stands(sample)) first = undefined;
-        else if (first === undefined) first = sample.timestampS;
-        else if (sample.timestampS > first) return sample;
-        return undefined;
-      },
-      limitS,
-      "UR: standstill",
-      signal,
-    );
-  }
-
-  private stands(sample: UrSample): boolean {
-    return sample.qd.every((speed) => Math.abs(speed) < this.tolerance.standstillRadS);
+    return this.motion.linear(baseFromFlange, pace, signal);
   }
 
   /**
@@ -537,7 +270,7 @@ export class UrRobot extends EventEmitter<Events> {
     this.scriptExpected = false;
     this.reverse.stop(this.stopDecelerationRadS2);
     this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
-    if (this.motion) this.motion.interrupted ??= new CellError("SAFETY_STOPPED", `UR: ${reason}`);
+    this.motion.interrupt(new CellError("SAFETY_STOPPED", `UR: ${reason}`));
     if (this.lifecycle === "active") {
       this.desired = "inactive";
       this.enter("inactive");
@@ -560,8 +293,14 @@ export class UrRobot extends EventEmitter<Events> {
   async reset(signal: AbortSignal): Promise<void> {
     if (this.lifecycle === "inactive") return;
     this.requireLifecycle("reset", "fault");
-    const sample = await this.rtde.until(() => this.sample, 10, "UR: a sample to judge a reset by", signal);
-    this.refuseUnsafe(sample);
+    const sample = await this.watch.until((newest) => newest, 10, "UR: a sample to judge a reset by", signal);
+    this.watch.refuseUnsafe(sample);
+    if (this.stateCheck?.state === "differs") {
+      throw new CellError(
+        "DEVICE_STATE_CONFLICT",
+        `UR: ${this.fault?.detail ?? "Modbus and RTDE still differ"}`,
+      );
+    }
     this.fault = undefined;
     this.desired = "inactive";
     this.enter("inactive");
@@ -572,35 +311,7 @@ export class UrRobot extends EventEmitter<Events> {
    * survives. The caller has found and removed the cause. @throws CellError COMMAND_INVALID when there is no such stop
    */
   async recoverProtectiveStop(signal: AbortSignal): Promise<void> {
-    const { profile } = this.options;
-    const sinceS = this.protectiveSinceS;
-    if (sinceS === undefined)
-      throw new CellError("COMMAND_INVALID", "UR: there is no protective stop to recover from");
-    const waitS = Math.max(0, sinceS + profile.protectiveStopWaitS + 0.1 - monotonicNow());
-    const clear = (): true | undefined => (this.sample && !this.sample.protectiveStopped ? true : undefined);
-    await this.rtde
-      .until(clear, waitS + 0.01, "UR: 5 s after the protective stop", signal)
-      .catch((error: unknown) => {
-        if (asCellError(error).code !== "LINK_TIMEOUT") throw error;
-      });
-    await this.dashboard.ask("close safety popup", signal);
-    const untilS = monotonicNow() + 10;
-    for (;;) {
-      if (clear()) break;
-      const refused = await this.dashboard.send("unlock protective stop", signal).then(
-        () => undefined,
-        (error: unknown) => asCellError(error),
-      );
-      if (refused && (refused.code !== "DEVICE_REFUSED" || monotonicNow() > untilS)) throw refused;
-      // The reply says "releasing"; RTDE says when it is so.
-      const free = await this.rtde
-        .until(clear, refused ? 0.5 : 3, "UR: unlock", signal)
-        .catch((error: unknown) => {
-          if (asCellError(error).code !== "LINK_TIMEOUT" || monotonicNow() > untilS) throw error;
-          return undefined;
-        });
-      if (free) break;
-    }
+    await unlockProtectiveStop(this.watch, this.dashboard, this.options.profile, signal);
     if (this.lifecycle === "fault") await this.reset(signal);
     await this.activate(signal);
   }
@@ -614,33 +325,21 @@ export class UrRobot extends EventEmitter<Events> {
     await this.reverse.close();
     this.primary.close();
     this.dashboard.close();
+    await this.stateCheck?.stop();
     await this.rtde.close();
   }
 
   private take(raw: RtdeSample): void {
-    const sample = readSample(raw);
-    const before = this.sample;
-    this.sample = sample;
-    if (sample.protectiveStopped) this.protectiveSinceS ??= monotonicNow();
-    else this.protectiveSinceS = undefined;
-    const { geometry } = this.options.profile;
-    this.singularLevel = singularityLevel(
-      singularityMeasures(geometry, sample.q),
-      this.singularLevel,
-      this.envelope.singularity,
-    );
+    const before = this.watch.sample;
+    const sample = this.watch.take(raw);
     if (this.lifecycle === "active") {
       if (sample.unsafe) {
-        const mode = safetyModeName(sample.safetyMode) ?? String(sample.safetyMode);
-        this.fail(new CellError("DEVICE_EMERGENCY_STOP", `UR: safety mode ${mode}${this.heard()}`));
+        const detail = `UR: safety mode ${safetyText(sample)}${this.heard()}`;
+        this.fail(new CellError("DEVICE_EMERGENCY_STOP", detail));
       } else if (!sample.running) {
-        this.fail(
-          new CellError(
-            "DEVICE_FAULT",
-            `UR: no longer running (${robotModeName(sample.robotMode) ?? sample.robotMode})`,
-          ),
-        );
-      } else if (this.motion && monotonicNow() - sample.measuredS > this.maxSampleAgeS) {
+        const mode = robotModeName(sample.robotMode) ?? sample.robotMode;
+        this.fail(new CellError("DEVICE_FAULT", `UR: no longer running (${mode})`));
+      } else if (this.motion.busy && this.watch.ageOf(sample) > this.watch.limits.maxSampleAgeS) {
         this.fail(new CellError("LINK_TIMEOUT", "UR: samples come too late to watch a motion"));
       }
     }
@@ -678,8 +377,12 @@ export class UrRobot extends EventEmitter<Events> {
   }
 
   private lose(reason: CellError): void {
-    this.sample = undefined;
+    this.watch.forget();
     if (this.lifecycle === "active") this.fail(reason);
+  }
+
+  private differs(what: string): void {
+    if (this.lifecycle === "active") this.fail(new CellError("DEVICE_STATE_CONFLICT", `UR: ${what}`));
   }
 
   /** Latches a fault: the arm is braked and every target dropped. */
@@ -689,9 +392,9 @@ export class UrRobot extends EventEmitter<Events> {
     this.stops++;
     this.reverse.stop(this.stopDecelerationRadS2);
     // A safety stop has braked the arm by itself; otherwise the second way is used too.
-    if (!this.sample?.unsafe) this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
+    if (!this.watch.sample?.unsafe) this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
     this.fault = reason;
-    if (this.motion) this.motion.interrupted ??= reason;
+    this.motion.interrupt(reason);
     this.endProgram();
     this.enter("fault");
   }
@@ -702,9 +405,7 @@ export class UrRobot extends EventEmitter<Events> {
     throw new CellError(
       "COMMAND_INVALID",
       `UR: cannot ${what} while ${this.lifecycle}${cause ? ` (${cause.detail})` : ""}`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 

@@ -16,7 +16,7 @@ export interface TwinPlace {
   readonly folder: string;
 }
 
-const tcpPorts = [29999, 30001, 30002, 30003, 30004, 12321] as const;
+const tcpPorts = [29999, 30001, 30002, 30003, 30004, 5020, 12321] as const;
 /** GigE Vision control. */
 const cameraPort = 3956;
 
@@ -91,7 +91,7 @@ export function daemonConfig(options: DaemonFileOptions): string {
     cell: { id: "reference-cell", file: shipped("calibration", "reference-cell.yaml") },
     calibration: { file: shipped("calibration", "reference-drawing.yaml") },
     devices: {
-      arm: { profile: "ur5-cb3-3.15", host: place.host, callbackHost: place.host },
+      arm: { profile: "ur5-cb3-3.15", host: place.host, callbackHost: place.host, modbusPort: 5020 },
       stages: { profile: "kohzu-aries", transport: "tcp", host: place.host, port: 12321 },
       needle: { profile: "needle-zaber-ascii", path: twinSockets(place.folder).needle },
       microscopes: [view(0), view(1)],

@@ -10,7 +10,8 @@ import { KohzuStages } from "../../cell/kohzu/kohzu-stages.js";
 import { Microscope } from "../../cell/microscope/microscope.js";
 import { NeedleDrive } from "../../cell/needle/needle-drive.js";
 import { loadProfile } from "../../cell/profile.js";
-import { geometryOf, readUrProfile, type UrProfile } from "../../cell/ur/profile.js";
+import type { DhParameters } from "../../cell/ur/kinematics.js";
+import { readUrProfile, type UrProfile } from "../../cell/ur/profile.js";
 import { UrArm } from "../../cell/ur/ur-arm.js";
 import { UrRobot } from "../../cell/ur/ur-robot.js";
 import type { DeviceStatus } from "../command/protocol.js";
@@ -49,7 +50,12 @@ export class DeviceSet implements CellDevices {
     const urProfile = readUrProfile(arm.profile);
     const robot = new UrRobot({
       host: arm.host,
-      ports: { rtde: arm.rtdePort, dashboard: arm.dashboardPort, primary: arm.primaryPort },
+      ports: {
+        rtde: arm.rtdePort,
+        dashboard: arm.dashboardPort,
+        primary: arm.primaryPort,
+        modbus: arm.modbusPort,
+      },
       reverse: { host: arm.callbackHost },
       profile: urProfile,
       readTimeoutS: armTimeoutS,
@@ -198,8 +204,9 @@ export class DeviceSet implements CellDevices {
     this.needle.stop();
   }
 
-  get geometry(): ReturnType<typeof geometryOf> {
-    return geometryOf(this.urProfile);
+  /** Of the arm: with its own calibration once connected. */
+  get geometry(): DhParameters {
+    return this.arm.robot.geometry;
   }
 
   status(): DeviceStatus[] {

@@ -33,6 +33,18 @@ export const ur5Table: DhTable = {
   alpha: [quarter, 0, 0, quarter, -quarter, 0],
 };
 
+/** A table with the corrections of one arm's calibration added to every parameter. */
+export function corrected(nominal: DhTable, by: DhTable): DhTable {
+  const sum = (a: readonly number[], b: readonly number[]): number[] =>
+    a.map((value, i) => value + (b[i] ?? 0));
+  return {
+    theta: sum(nominal.theta, by.theta),
+    a: sum(nominal.a, by.a),
+    d: sum(nominal.d, by.d),
+    alpha: sum(nominal.alpha, by.alpha),
+  };
+}
+
 /** Row-major 4×4. */
 type Homogeneous = Float64Array<ArrayBuffer>;
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { robotModeName, runtimeState, runtimeStateName, safetyModeName } from "../../cell/ur/codec/enums.js";
 import { dashboardBanner, dashboardReply, LineFramer } from "../../cell/ur/codec/dashboard.js";
 import { atLeast, versionText } from "../../cell/ur/codec/version.js";
-import { ClientSet } from "./client-set.js";
+import { ClientSet } from "../client-set.js";
 import type { ControllerModel } from "./controller-model.js";
 
 interface Spoken {

@@ -19,6 +19,9 @@ export interface UrFirmware {
   /** Output fields that this firmware answers with NOT_FOUND although the table of versions knows them. */
   readonly missingOutputs: readonly string[];
   readonly realtimeBytes: number;
+  /** Of the model. */
+  readonly nominal: DhTable;
+  /** Of this very arm; the nominal one unless it was calibrated. */
   readonly geometry: DhTable;
   readonly limits: ArmLimits;
 }
@@ -33,6 +36,7 @@ export const ur5Cb3Firmware: UrFirmware = {
   rtdeMaximumHz: 125,
   missingOutputs: [],
   realtimeBytes: 1220,
+  nominal: ur5Table,
   geometry: ur5Table,
   limits: ur5Limits,
 };
@@ -76,6 +80,11 @@ export function readFirmware(file: string): UrFirmware {
     throw new CellError("PROFILE_INVALID", `${file}: ${z.prettifyError(parsed.error)}`);
   }
   const { model, software, controlStepS, rtde, geometry, limits } = parsed.data;
+  const nominal: DhTable = {
+    ...ur5Table,
+    a: [0, geometry.a2, geometry.a3, 0, 0, 0],
+    d: [geometry.d1, 0, 0, geometry.d4, geometry.d5, geometry.d6],
+  };
   return {
     ...ur5Cb3Firmware,
     model,
@@ -86,11 +95,8 @@ export function readFirmware(file: string): UrFirmware {
     rtdeMaximumHz: rtde.maximumHz,
     missingOutputs: rtde.missingOutputs,
     realtimeBytes: realtimeSize(software),
-    geometry: {
-      ...ur5Table,
-      a: [0, geometry.a2, geometry.a3, 0, 0, 0],
-      d: [geometry.d1, 0, 0, geometry.d4, geometry.d5, geometry.d6],
-    },
+    nominal,
+    geometry: nominal,
     limits: { ...ur5Limits, ...limits },
   };
 }

@@ -26,7 +26,20 @@ export class Registers {
   /** Bits 0–7 standard, 8–15 configurable, 16–17 tool. */
   digitalOutputs = 0;
   digitalInputs = 0;
+  /** 0…1 of their range. */
   readonly analogOutputs: [number, number] = [0, 0];
+  readonly analogInputs: [number, number] = [0, 0];
+  /** 0, 12 or 24 V. */
+  toolVoltage = 0;
+  /** General purpose registers of the Modbus server, 128–255; programs know them as port registers. */
+  private readonly ports = new Uint16Array(256);
+
+  port(address: number): number {
+    return this.ports[address] ?? 0;
+  }
+  setPort(address: number, value: number): void {
+    this.ports[address] = value;
+  }
 
   get(name: string): RtdeValue | undefined {
     return this.values.get(name);

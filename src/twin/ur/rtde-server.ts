@@ -20,7 +20,7 @@ import {
 } from "../../cell/ur/codec/rtde.js";
 import { inputType, outputType } from "../../cell/ur/codec/rtde-fields.js";
 import type { ControllerModel } from "./controller-model.js";
-import { ClientSet } from "./client-set.js";
+import { ClientSet } from "../client-set.js";
 import { outputValue } from "./rtde-outputs.js";
 
 /** Bytes waiting in the process beyond which a cycle is skipped, and how long a client may stay that way. */

@@ -3,6 +3,8 @@
  * few words that the controller understands on its own.
  */
 import type { Socket } from "node:net";
+import { createHash } from "node:crypto";
+import { ByteWriter } from "../../cell/ur/codec/bytes.js";
 import { encodeRealtime } from "../../cell/ur/codec/realtime.js";
 import {
   encodeRobotMessage,
@@ -10,8 +12,8 @@ import {
   reportLevel,
   type RobotMessage,
 } from "../../cell/ur/codec/primary.js";
-import { toPose } from "./arm-geometry.js";
-import { ClientSet } from "./client-set.js";
+import { toPose, type DhTable } from "./arm-geometry.js";
+import { ClientSet } from "../client-set.js";
 import type { ControllerModel } from "./controller-model.js";
 import { ScriptText } from "./script-text.js";
 
@@ -112,7 +114,7 @@ export class StreamServer {
   private state(whole: boolean): Buffer {
     const model = this.model();
     const { arm, firmware } = model;
-    const { a, d, alpha, theta } = firmware.geometry;
+    const own = firmware.geometry;
     const { limits } = firmware;
     const six = <T>(value: T): T[] => [value, value, value, value, value, value];
     return encodeRobotState(
@@ -133,14 +135,14 @@ export class StreamServer {
         cartesian: { tcp: toPose(arm.tool), tcpOffset: arm.tcpOffset },
         ...(whole
           ? {
-              kinematics: { checksum: six(0), theta, a, d, alpha, calibrationStatus: 0 },
+              kinematics: { checksum: checksums(own), ...own, calibrationStatus: 0 },
               configuration: {
                 jointLimits: six<[number, number]>([-limits.jointPositionRad, limits.jointPositionRad]),
                 jointSpeedAndAcceleration: six<[number, number]>([
                   limits.jointSpeedRadS,
                   limits.jointAccelerationRadS2,
                 ]),
-                kinematics: { a, d, alpha, theta },
+                kinematics: firmware.nominal,
                 robotType: 1,
               },
             }
@@ -179,3 +181,10 @@ export class StreamServer {
     );
   }
 }
+
+/** One number per joint that changes with its parameters: what clients tell calibrations apart by. */
+const checksums = ({ theta, a, d, alpha }: DhTable): number[] =>
+  theta.map((turn, i) => {
+    const row = new ByteWriter(32).f64s([turn, a[i] ?? 0, d[i] ?? 0, alpha[i] ?? 0]).finish();
+    return createHash("sha256").update(row).digest().readUInt32BE(0);
+  });

@@ -5,10 +5,13 @@
  */
 import { monotonicNow } from "../../base/clock.js";
 import type { RobotMessage } from "../../cell/ur/codec/primary.js";
+import { ModbusTcpServer } from "../modbus/tcp-server.js";
+import { corrected, type DhTable } from "./arm-geometry.js";
 import { DashboardServer } from "./dashboard-server.js";
 import { ControllerModel, quickTiming, type ControllerTiming } from "./controller-model.js";
 import { ur5Cb3Firmware, type UrFirmware } from "./firmware.js";
 import { openProgramSocket } from "./program-socket.js";
+import { UrRegisterBank } from "./modbus-registers.js";
 import { RtdeServer } from "./rtde-server.js";
 import { StreamServer } from "./stream-server.js";
 
@@ -18,6 +21,8 @@ export interface UrPorts {
   readonly secondary: number;
   readonly realtime: number;
   readonly rtde: number;
+  /** 502 on the robot, which takes a privilege here. */
+  readonly modbus: number;
   /** Read-only twins of the three streams; left out, they are not served. */
   readonly primaryReadOnly?: number;
   readonly secondaryReadOnly?: number;
@@ -30,15 +35,18 @@ export const standardPorts: UrPorts = {
   secondary: 30002,
   realtime: 30003,
   rtde: 30004,
+  modbus: 5020,
 };
 /** Any free port for each service: for tests. */
-export const freePorts: UrPorts = { dashboard: 0, primary: 0, secondary: 0, realtime: 0, rtde: 0 };
+export const freePorts: UrPorts = { dashboard: 0, primary: 0, secondary: 0, realtime: 0, rtde: 0, modbus: 0 };
 
 export interface UrControllerOptions {
   readonly host: string;
   readonly ports: UrPorts;
   readonly firmware: UrFirmware;
   readonly timing: ControllerTiming;
+  /** Corrections of this arm's own calibration to the model's parameters. */
+  readonly calibration: DhTable | undefined;
   /** Joint angles at power-on, rad. */
   readonly initialQ: readonly number[];
   readonly bannerDelayS: number;
@@ -51,6 +59,7 @@ export const defaultOptions: UrControllerOptions = {
   ports: standardPorts,
   firmware: ur5Cb3Firmware,
   timing: quickTiming,
+  calibration: undefined,
   initialQ: [0, -1.6, 1.9, -1.9, -1.57, 0],
   bannerDelayS: 0,
   dashboardLagS: 0.3,
@@ -63,6 +72,8 @@ export class UrController {
   private readonly rtde: RtdeServer;
   private readonly dashboard: DashboardServer;
   private readonly streams: readonly StreamServer[];
+  private readonly registerBank: UrRegisterBank;
+  private readonly modbus: ModbusTcpServer;
   private local = false;
   private timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   private running = false;
@@ -88,6 +99,8 @@ export class UrController {
       model,
       isLocal,
     );
+    this.registerBank = new UrRegisterBank(model);
+    this.modbus = new ModbusTcpServer(host, ports.modbus, this.registerBank);
     const stream = (
       kind: "primary" | "secondary" | "realtime",
       port: number | undefined,
@@ -105,7 +118,9 @@ export class UrController {
   }
 
   private freshModel(q: readonly number[]): ControllerModel {
-    return new ControllerModel(this.options.firmware, this.options.timing, q, {
+    const { firmware, calibration, timing } = this.options;
+    const geometry = calibration ? corrected(firmware.nominal, calibration) : firmware.geometry;
+    return new ControllerModel({ ...firmware, geometry }, timing, q, {
       say: (message: RobotMessage) => {
         for (const stream of this.streams) stream.say(message);
       },
@@ -114,11 +129,18 @@ export class UrController {
   }
 
   private get listeners(): { port: number; listen(): Promise<void>; close(): Promise<void>; drop(): void }[] {
-    return [this.rtde.listener, this.dashboard.listener, ...this.streams.map((stream) => stream.listener)];
+    return [
+      this.rtde.listener,
+      this.dashboard.listener,
+      this.modbus.listener,
+      ...this.streams.map((stream) => stream.listener),
+    ];
   }
 
   /** The ports in use, once started. */
-  get ports(): Required<Pick<UrPorts, "dashboard" | "primary" | "secondary" | "realtime" | "rtde">> {
+  get ports(): Required<
+    Pick<UrPorts, "dashboard" | "primary" | "secondary" | "realtime" | "rtde" | "modbus">
+  > {
     const at = (index: number): number => this.streams[index]?.listener.port ?? 0;
     return {
       dashboard: this.dashboard.listener.port,
@@ -126,6 +148,7 @@ export class UrController {
       secondary: at(1),
       realtime: at(2),
       rtde: this.rtde.listener.port,
+      modbus: this.modbus.listener.port,
     };
   }
 
@@ -215,6 +238,13 @@ export class UrController {
   /** Closes every connection, as a pulled cable does after its timeouts. */
   dropConnections(): void {
     for (const listener of this.listeners) listener.drop();
+  }
+  silenceModbus(on: boolean): void {
+    this.modbus.silent = on;
+  }
+  /** What the Modbus server shows of the joint angles is off by so much, rad. */
+  falsifyModbus(angleError: number): void {
+    this.registerBank.angleError = angleError;
   }
   localMode(on: boolean): void {
     this.local = on;

@@ -40,6 +40,16 @@ export const urFaults = (controller: UrController): FaultTable => ({
     value: "name of the input, or several with commas",
     set: (value) => controller.claimInputs(String(value).split(",")),
   },
+  "arm-modbus-silent": {
+    what: "the Modbus server hears but answers nothing",
+    value: "on or off",
+    set: (value) => controller.silenceModbus(onOff(value)),
+  },
+  "arm-modbus-wrong": {
+    what: "the joint angles that the Modbus server shows are off",
+    value: "error in rad, 0 ends it",
+    set: (value) => controller.falsifyModbus(numberValue(value, -6.3, 6.3)),
+  },
   "arm-speed-slider": {
     what: "the speed slider is moved",
     value: "fraction 0 to 1",

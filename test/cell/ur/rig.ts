@@ -2,7 +2,8 @@
 import path from "node:path";
 import { projectRoot } from "../../../src/base/paths.js";
 import { readUrProfile } from "../../../src/cell/ur/profile.js";
-import { UrRobot, type UrRobotOptions } from "../../../src/cell/ur/ur-robot.js";
+import { UrRobot } from "../../../src/cell/ur/ur-robot.js";
+import type { UrRobotOptions } from "../../../src/cell/ur/ur-types.js";
 import { readFirmware } from "../../../src/twin/ur/firmware.js";
 import { freePorts, UrController, type UrControllerOptions } from "../../../src/twin/ur/ur-controller.js";
 
@@ -36,10 +37,10 @@ export async function rig(
     ...options.controller,
   });
   await controller.start();
-  const { rtde, dashboard, primary } = controller.ports;
+  const { rtde, dashboard, primary, modbus } = controller.ports;
   const robot = new UrRobot({
     host: "127.0.0.1",
-    ports: { rtde, dashboard, primary },
+    ports: { rtde, dashboard, primary, modbus },
     profile: readUrProfile(file),
     // Driver and controller share one event loop here, which a loaded machine lets wait for long; the product's own
     // limits are proven by keep-alive.test.ts, on a process of its own.

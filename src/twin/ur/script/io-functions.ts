@@ -12,6 +12,12 @@ function register(args: Args, name: string, count: number): number {
   return index;
 }
 
+function portRegister(args: Args): number {
+  const address = args.integer("address");
+  if (address < 128 || address > 255) throw args.error(`no general purpose register ${address}`);
+  return address;
+}
+
 export function ioFunctions(robot: RobotServices): [string, Builtin][] {
   const { registers } = robot;
   const read = (prefix: string): Builtin =>
@@ -66,7 +72,11 @@ export function ioFunctions(robot: RobotServices): [string, Builtin][] {
     ["get_standard_digital_in", readBit(inputs, 0, 8)],
     ["get_configurable_digital_in", readBit(inputs, 8, 8)],
     ["get_tool_digital_in", readBit(inputs, 16, 2)],
-    ["get_standard_analog_in", instant("n", () => 0)],
+    [
+      "get_standard_analog_in",
+      instant("n", (args) => registers.analogInputs[args.integer("n") === 1 ? 1 : 0]),
+    ],
+    ["get_analog_in", instant("n", (args) => registers.analogInputs[args.integer("n") === 1 ? 1 : 0])],
     [
       "get_standard_analog_out",
       instant("n", (args) => registers.analogOutputs[args.integer("n") === 1 ? 1 : 0]),
@@ -87,7 +97,24 @@ export function ioFunctions(robot: RobotServices): [string, Builtin][] {
     ],
     ["set_standard_analog_input_domain", instant("port, domain", () => undefined)],
     ["set_analog_outputdomain", instant("port, domain", () => undefined)],
-    ["set_tool_voltage", instant("voltage", () => undefined)],
+    [
+      "set_tool_voltage",
+      instant("voltage", (args) => {
+        const voltage = args.number("voltage");
+        if (voltage !== 0 && voltage !== 12 && voltage !== 24) throw args.error("0, 12 or 24 V expected");
+        registers.toolVoltage = voltage;
+        return undefined;
+      }),
+    ],
+    // General purpose registers of the Modbus server.
+    ["read_port_register", instant("address", (args) => registers.port(portRegister(args)))],
+    [
+      "write_port_register",
+      instant("address, value", (args) => {
+        registers.setPort(portRegister(args), args.integer("value") & 0xffff);
+        return undefined;
+      }),
+    ],
     ...socketFunctions(robot),
   ];
 }

@@ -1,6 +1,6 @@
 /** A listening TCP port with the connections it has accepted. */
 import { createServer, type Server, type Socket } from "node:net";
-import { CellError } from "../../base/errors.js";
+import { CellError } from "../base/errors.js";
 
 export class ClientSet {
   readonly sockets = new Set<Socket>();

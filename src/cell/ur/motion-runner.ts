@@ -1,0 +1,195 @@
+/**
+ * One motion at a time through the control program on the robot: checked against the envelope, sent, watched by RTDE until
+ * the arm stands, and judged by where it stands.
+ */
+import { monotonicNow } from "../../base/clock.js";
+import { asCellError, CellError } from "../../base/errors.js";
+import type { Transform } from "../../base/transform.js";
+import type { ArmWatch } from "./arm-watch.js";
+import { queueLength, reverseCommand } from "./codec/reverse.js";
+import { checkJointMotion, checkLinearMotion, type UrEnvelope } from "./envelope.js";
+import {
+  forward,
+  poseError,
+  poseVector,
+  type DhParameters,
+  type JointLimits,
+  type Joints,
+} from "./kinematics.js";
+import type { ReverseLink } from "./reverse-link.js";
+import type { UrSample } from "./ur-sample.js";
+import type { JointPace, LinearPace, MotionTolerance, MoveReport } from "./ur-types.js";
+
+interface Move {
+  readonly kind: number;
+  readonly values: readonly number[];
+  readonly speed: number;
+  readonly acceleration: number;
+  readonly blend: number;
+}
+
+interface Course {
+  readonly moves: readonly Move[];
+  readonly target: Joints;
+  readonly goal: Transform;
+  readonly expectedS: number;
+}
+
+export interface MotionLimits {
+  readonly envelope: UrEnvelope;
+  readonly joints: JointLimits;
+  readonly tolerance: MotionTolerance;
+  readonly stopDecelerationRadS2: number;
+}
+
+export class MotionRunner {
+  private running: { interrupted: CellError | undefined } | undefined;
+
+  constructor(
+    private readonly watch: ArmWatch,
+    private readonly reverse: ReverseLink,
+    private readonly limits: MotionLimits,
+    private readonly geometry: () => DhParameters,
+  ) {}
+
+  get busy(): boolean {
+    return this.running !== undefined;
+  }
+
+  /** Ends the motion that runs, if any, with this reason; the arm is braked by whoever calls. */
+  interrupt(reason: CellError): void {
+    if (this.running) this.running.interrupted ??= reason;
+  }
+
+  /** Through points in joint space. @throws CellError SAFETY_ENVELOPE before anything is sent; LINK_ABORTED … */
+  async joints(
+    points: readonly (readonly number[])[],
+    pace: JointPace & { readonly blendM: number },
+    signal: AbortSignal,
+  ): Promise<MoveReport> {
+    if (points.length < 1 || points.length > queueLength) {
+      throw new CellError(
+        "SAFETY_ENVELOPE",
+        `UR: ${points.length} points in one path, 1 to ${queueLength} are possible`,
+      );
+    }
+    if (!(pace.blendM >= 0 && pace.blendM <= 0.2)) {
+      throw new CellError("SAFETY_ENVELOPE", `UR: blend radius of ${pace.blendM} m`);
+    }
+    const { envelope, joints } = this.limits;
+    const { speedRadS, accelerationRadS2 } = pace;
+    let at = this.start().q;
+    let expectedS = 0;
+    const moves = points.map((point, i): Move => {
+      const target = checkJointMotion(
+        envelope,
+        this.geometry(),
+        joints,
+        at,
+        point,
+        speedRadS,
+        accelerationRadS2,
+      );
+      const way = Math.max(...target.map((value, k) => Math.abs(value - (at[k] ?? 0))));
+      expectedS += way / speedRadS + speedRadS / accelerationRadS2;
+      at = target;
+      return {
+        kind: reverseCommand.MOVE_JOINTS,
+        values: target,
+        speed: speedRadS,
+        acceleration: accelerationRadS2,
+        blend: i === points.length - 1 ? 0 : pace.blendM,
+      };
+    });
+    return this.perform({ moves, target: at, goal: forward(this.geometry(), at), expectedS }, signal);
+  }
+
+  /** The flange on a straight line to a pose in the base frame. @throws CellError as `joints` */
+  async linear(goal: Transform, pace: LinearPace, signal: AbortSignal): Promise<MoveReport> {
+    const { envelope, joints } = this.limits;
+    const { speedMS, accelerationMS2 } = pace;
+    const start = this.start();
+    const dh = this.geometry();
+    const target = checkLinearMotion(envelope, dh, joints, start.q, goal, speedMS, accelerationMS2);
+    const twist = poseError(forward(dh, start.q), goal);
+    const way = Math.max(Math.hypot(...twist.slice(0, 3)), Math.hypot(...twist.slice(3)));
+    const move: Move = {
+      kind: reverseCommand.MOVE_LINEAR,
+      values: poseVector(goal),
+      speed: speedMS,
+      acceleration: accelerationMS2,
+      blend: 0,
+    };
+    const expectedS = way / speedMS + speedMS / accelerationMS2;
+    return this.perform({ moves: [move], target, goal, expectedS }, signal);
+  }
+
+  private start(): UrSample {
+    if (this.running) throw new CellError("LINK_BUSY", "UR: another motion is under way");
+    return this.watch.freshAndSafe();
+  }
+
+  private async perform(course: Course, signal: AbortSignal): Promise<MoveReport> {
+    if (signal.aborted) throw new CellError("LINK_ABORTED", "UR: the motion was cancelled before it began");
+    const motion: NonNullable<typeof this.running> = { interrupted: undefined };
+    this.running = motion;
+    const startS = monotonicNow();
+    let sequence = 0;
+    try {
+      for (const move of course.moves) sequence = this.reverse.send(move);
+      const limitS = (1.5 * course.expectedS) / Math.max(0.02, this.watch.sample?.speedFraction ?? 1) + 3;
+      let standing: number | undefined;
+      const arrived = await this.watch.until(
+        (sample) => {
+          if (motion.interrupted) throw motion.interrupted;
+          const status = this.reverse.latest;
+          if (!sample || !status || status.done !== sequence || status.moving || !this.watch.stands(sample)) {
+            standing = undefined;
+            return undefined;
+          }
+          // At rest twice, in two samples: one could be the turning point of an overshoot.
+          if (standing === undefined || sample.timestampS === standing) {
+            standing ??= sample.timestampS;
+            return undefined;
+          }
+          return sample;
+        },
+        limitS,
+        `UR: motion ${sequence}`,
+        signal,
+      );
+      return this.report(arrived, course, sequence, startS);
+    } catch (error) {
+      const failure = asCellError(error);
+      // Whatever went wrong, the arm is not to go on; waits only for the confirmation.
+      this.reverse.stop(this.limits.stopDecelerationRadS2);
+      if (this.watch.connected) await this.watch.untilStanding(3).catch(() => undefined);
+      throw failure;
+    } finally {
+      this.running = undefined;
+    }
+  }
+
+  private report(sample: UrSample, course: Course, sequence: number, startS: number): MoveReport {
+    const baseFromFlange = forward(this.geometry(), sample.q);
+    const twist = poseError(baseFromFlange, course.goal);
+    const report: MoveReport = {
+      sequence,
+      durationS: monotonicNow() - startS,
+      q: sample.q,
+      baseFromFlange,
+      jointErrorRad: Math.max(...sample.q.map((value, i) => Math.abs(value - (course.target[i] ?? NaN)))),
+      positionErrorM: Math.hypot(...twist.slice(0, 3)),
+      rotationErrorRad: Math.hypot(...twist.slice(3)),
+    };
+    const { jointRad, positionM, rotationRad } = this.limits.tolerance;
+    const near = report.positionErrorM <= positionM && report.rotationErrorRad <= rotationRad;
+    if (!(near || report.jointErrorRad <= jointRad)) {
+      throw new CellError(
+        "DEVICE_NOT_SETTLED",
+        `UR: stands ${(report.positionErrorM * 1e3).toFixed(3)} mm and ${report.jointErrorRad.toFixed(5)} rad off its target`,
+      );
+    }
+    return report;
+  }
+}
