@@ -10,6 +10,7 @@ import { add, type Vec3 } from "../base/transform.js";
 import { cameraFaults, type CameraSwitches } from "./camera-faults.js";
 import { CameraServer } from "./camera-server.js";
 import { KohzuEmulator } from "./kohzu/kohzu-emulator.js";
+import { kohzuFaults } from "./kohzu/kohzu-faults.js";
 import { KohzuTcpServer } from "./kohzu/kohzu-server.js";
 import { referenceCellStages } from "./kohzu/stage-models.js";
 import { Mechanics, usualStepS, type MechanicsEvent, type MechanicsState } from "./mechanics.js";
@@ -87,10 +88,15 @@ export class Twin {
       },
       (event) => this.events.push(event),
     );
+    const stageLinks = {
+      drop: () => this.ariesServer.dropConnections(),
+      cut: (on: boolean) => this.ariesServer.cut(on),
+    };
     this.switches = new FaultSwitches(
       cameraFaults(this.cameras, this.cameraSwitches),
       this.cellFaults(),
       urFaults(this.ur),
+      kohzuFaults(this.aries, stageLinks),
     );
     const unknown = scenario.faults.find(({ fault }) => !this.switches.has(fault));
     if (unknown) {
@@ -193,14 +199,6 @@ export class Twin {
       "needle-broken": {
         what: "the needle's end with the hook is gone",
         set: () => (this.mechanics.needleBroken = true),
-      },
-      "stage-emergency-stop": {
-        what: "the stage controller's emergency stop input is on",
-        set: () => this.aries.emergencyStop(),
-      },
-      "stage-emergency-release": {
-        what: "the stage controller's emergency stop input is off again",
-        set: () => this.aries.releaseEmergencyStop(),
       },
       "link-drop": {
         what: "all connections of a controller close",

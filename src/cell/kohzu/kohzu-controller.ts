@@ -404,7 +404,8 @@ export class KohzuController {
   private lose(reason: CellError): void {
     this.readings.clear();
     this.isLent = false;
-    this.lifecycle.fail(reason);
+    // A first connection that fails is tried again; only a link that was in use leaves a fault behind.
+    if (this.lifecycle.current !== "unconfigured") this.lifecycle.fail(reason);
   }
 
   private async closeLinks(): Promise<void> {

@@ -39,6 +39,9 @@ interface Owed {
 }
 
 export class ClientSessions {
+  /** Other applications that are connected, beyond those attached here. */
+  strangers = 0;
+
   private readonly sessions = new Set<Session>();
 
   /** @param limit applications that may be connected */
@@ -64,7 +67,7 @@ export class ClientSessions {
       stx,
       lines: new LineAssembler(),
       write,
-      served: this.sessions.size < this.limit,
+      served: this.sessions.size + this.strangers < this.limit,
       owed: undefined,
     };
     this.sessions.add(session);

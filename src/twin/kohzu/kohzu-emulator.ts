@@ -5,6 +5,7 @@
  */
 import { monotonicNow } from "../../base/clock.js";
 import type { Vec3 } from "../../base/transform.js";
+import { encodeRequest } from "../../cell/kohzu/codec/framing.js";
 import type { StatusLayout } from "../../cell/kohzu/codec/status.js";
 import { WireFaults } from "../wire-faults.js";
 import { ClientSessions, type StageClient } from "./client-sessions.js";
@@ -12,6 +13,7 @@ import type { AxisOptions } from "./controller-axis.js";
 import { makeDialect, type Dialect, type DialectName } from "./dialects.js";
 import { StageMachine } from "./stage-machine.js";
 import type { Side } from "./stage-sensors.js";
+import { Sys } from "./system-settings.js";
 import type { Firmware } from "./unit-commands.js";
 
 export interface KohzuOptions {
@@ -121,9 +123,35 @@ export class KohzuEmulator {
     this.machine.raiseAlarm(axis);
   }
 
-  /** The servo's ready signal, which counts where setting 62 is 1. */
-  servoReady(axis: number, ready: boolean): void {
-    this.machine.axis(axis).servoReady = ready;
+  /** An axis with a servo drive (setting 62) whose ready signal is on or off. */
+  servo(axis: number, ready: boolean): void {
+    const found = this.machine.axis(axis);
+    found.settings.set(Sys.servo, 1);
+    found.servoReady = ready;
+  }
+
+  /** Backlash correction by the controller as somebody left it set: type 1. */
+  ownBacklash(axis: number, pulses: number): void {
+    const { settings } = this.machine.axis(axis);
+    settings.set(Sys.backlashPulses, pulses);
+    settings.set(Sys.backlashType, pulses === 0 ? 0 : 1);
+  }
+
+  /** So many of the next looks at moving axes say stopped. */
+  lieIdle(looks: number): void {
+    this.machine.idleLies = looks;
+  }
+
+  /** Other applications hold all connections that are answered. */
+  occupyClients(on: boolean): void {
+    this.sessions.strangers = on ? clientLimit : 0;
+  }
+
+  /** A command from another client, with a Quick response. */
+  foreignCommand(command: string, parameters: readonly number[]): void {
+    const other = this.sessions.attach(false, () => undefined);
+    other.receive(encodeRequest(command, parameters, false));
+    other.close();
   }
 
   /** The motor falls behind at rest by so many steps. */

@@ -7,6 +7,7 @@ import type { KohzuEmulator } from "./kohzu-emulator.js";
 export class KohzuTcpServer {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
+  private isCut = false;
 
   constructor(private readonly controller: KohzuEmulator) {}
 
@@ -34,6 +35,11 @@ export class KohzuTcpServer {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** A pulled cable: nothing passes either way, and nobody is told. */
+  cut(on: boolean): void {
+    this.isCut = on;
+  }
+
   async close(): Promise<void> {
     const { server } = this;
     this.server = undefined;
@@ -51,10 +57,10 @@ export class KohzuTcpServer {
     this.sockets.add(socket);
     socket.setNoDelay(true);
     const client = this.controller.attach("tcp", (bytes) => {
-      if (socket.writable) socket.write(bytes);
+      if (socket.writable && !this.isCut) socket.write(bytes);
     });
     socket.on("data", (bytes: Buffer) => {
-      client.receive(bytes);
+      if (!this.isCut) client.receive(bytes);
     });
     socket.on("error", () => undefined);
     socket.on("close", () => {
@@ -71,6 +77,7 @@ export async function serveKohzuOnPty(controller: KohzuEmulator, options: PtyOpt
     port.write(bytes);
   });
   port.onData = (bytes) => {
+    controller.faults.hear(bytes, (echoed) => port.write(echoed));
     client.receive(bytes);
   };
   await port.open();

@@ -3,6 +3,7 @@
  * tells. It knows nothing of any dialect.
  */
 import { ControllerAxis, type AxisOptions } from "./controller-axis.js";
+import { Sys } from "./system-settings.js";
 
 export interface MachineOptions {
   /** Axis 1 first; null is an axis without a stage, which reports both limits closed. */
@@ -27,6 +28,8 @@ export class StageMachine {
 
   /** WSY is acknowledged but not applied. */
   ignoreSettings = false;
+  /** So many of the next looks at moving axes say stopped. */
+  idleLies = 0;
   /** Bits of the general inputs and outputs. */
   inputs = 0;
   outputs = 0;
@@ -111,7 +114,7 @@ export class StageMachine {
     const found = this.axis(axis);
     found.update(now);
     found.excite(on, now);
-    found.settings.set(61, Number(on));
+    found.settings.set(Sys.excitation, Number(on));
   }
 
   /** The motor driver raises an alarm: the axis stops and stays refused until RAL. */

@@ -27,8 +27,13 @@ export function status(
   layout: StatusLayout,
   now: number,
 ): string[] {
+  const found = axis?.status(now, machine.emergencyInput);
+  if (found !== undefined && found.driving !== "stopped" && machine.idleLies > 0) {
+    machine.idleLies--;
+    return encodeStatus({ ...found, driving: "stopped" }, layout);
+  }
   return encodeStatus(
-    axis?.status(now, machine.emergencyInput) ?? {
+    found ?? {
       driving: "stopped",
       emergencyStop: machine.emergencyInput,
       nearOrigin: false,

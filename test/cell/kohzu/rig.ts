@@ -5,7 +5,9 @@ import path from "node:path";
 import { loadAxes, type KohzuAxis } from "../../../src/cell/kohzu/axis-config.js";
 import { KohzuController, type KohzuAddress } from "../../../src/cell/kohzu/kohzu-controller.js";
 import { loadProfile } from "../../../src/cell/profile.js";
+import { FaultSwitches } from "../../../src/twin/fault-switches.js";
 import { KohzuEmulator, type KohzuOptions } from "../../../src/twin/kohzu/kohzu-emulator.js";
+import { kohzuFaults } from "../../../src/twin/kohzu/kohzu-faults.js";
 import { KohzuTcpServer, serveKohzuOnPty } from "../../../src/twin/kohzu/kohzu-server.js";
 import { referenceCellStages } from "../../../src/twin/kohzu/stage-models.js";
 
@@ -31,6 +33,8 @@ export interface Rig {
   readonly address: KohzuAddress;
   /** Cuts all connections. */
   pull(): Promise<void>;
+  /** The faults of the controller and its links. */
+  readonly faults: FaultSwitches;
   end(): Promise<void>;
 }
 
@@ -57,10 +61,12 @@ export async function rig(
     const port = await serveKohzuOnPty(emulator, { path: link });
     const address = { transport: "serial", path: link, baudRate: profile.baudRate.value } as const;
     const driver = new KohzuController({ name, address, profile, axes });
+    const drop = (): void => void port.close();
     return {
       emulator,
       driver,
       address,
+      faults: new FaultSwitches(kohzuFaults(emulator, { drop, cut: (on) => on && drop() })),
       pull: () => port.close(),
       async end() {
         await driver.close();
@@ -74,10 +80,12 @@ export async function rig(
   const port = await server.listen("127.0.0.1", 0);
   const address = { transport: "tcp", host: "127.0.0.1", port } as const;
   const driver = new KohzuController({ name, address, profile, axes });
+  const connections = { drop: () => server.dropConnections(), cut: (on: boolean) => server.cut(on) };
   return {
     emulator,
     driver,
     address,
+    faults: new FaultSwitches(kohzuFaults(emulator, connections)),
     async pull() {
       server.dropConnections();
     },

@@ -156,10 +156,9 @@ t.test("alarm, servo, trigger, general I/O, network, reset", async (t) => {
   t.strictSame(client.ask("RAL1"), ["C RAL1"]);
   t.strictSame(client.ask("APS1/4/0/1"), ["C APS1"]);
   clock.advance(10);
-  client.ask("WSY1/62/1");
-  controller.servoReady(1, false);
+  controller.servo(1, false);
   t.strictSame(client.ask("APS1/4/10/1"), ["E APS1 321"]);
-  controller.servoReady(1, true);
+  controller.servo(1, true);
   t.strictSame(client.ask("APS1/4/10/1"), ["C APS1"]);
   t.strictSame(client.ask("TRS1/1"), ["E TRS1 701"]);
   t.strictSame(client.ask("RIP"), ["E RIP 901"]);
