@@ -1,7 +1,7 @@
 /**
  * Writes the parts of the documentation that the program itself knows: the table of configuration keys, the table of
- * command methods and their JSON Schemas, the prerequisites and invariants of the skills. With --check it only says
- * whether they are up to date.
+ * command methods and their JSON Schemas, the prerequisites and invariants of the skills, the JSON Schema of the device
+ * profiles. With --check it only says whether they are up to date.
  *   npm run docs
  *   node scripts/docs.mjs --check
  */
@@ -20,6 +20,7 @@ const { methods, eventSchemas, protocolVersion } = await import(
 const { prerequisites } = await import(path.join(dist, "src/agent/safety/prerequisites.js"));
 const { conditionIds, conditionText } = await import(path.join(dist, "src/agent/safety/conditions.js"));
 const { invariants } = await import(path.join(dist, "src/agent/safety/guard.js"));
+const { profileJsonSchema } = await import(path.join(dist, "src/cell/profile.js"));
 const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
 
 const cell = (text) => String(text).replaceAll("|", "\\|");
@@ -112,6 +113,10 @@ const wanted = {
     invariantTable(),
   ),
   "docs/command-protocol.schema.json": protocolSchema(),
+  "firmware-profiles/profile.schema.json": JSON.stringify({
+    title: "Device profiles of surgiclaw",
+    ...profileJsonSchema(),
+  }),
 };
 for (const [file, text] of Object.entries(wanted)) {
   const target = path.join(root, file);

@@ -36,7 +36,11 @@ const stages = z
     host: key(text.default("127.0.0.1"), "address of the controller (transport tcp)"),
     port: key(port.default(12321), "TCP port of the controller (transport tcp)"),
     path: key(path.optional(), "serial device, best by its name in /dev/serial/by-id (transport serial)"),
-    baud: key(z.int().min(1200).max(921600).default(115200), "speed of the serial line", { unit: "bit/s" }),
+    baud: key(
+      z.int().min(1200).max(921600).optional(),
+      "speed of the serial line; that of the profile unless given",
+      { unit: "bit/s" },
+    ),
   })
   .refine((value) => value.transport !== "serial" || value.path !== undefined, {
     path: ["path"],

@@ -28,6 +28,7 @@ const units = {
   pps: ["pps", 1],
   microstep: ["microstep", 1],
   px: ["px", 1],
+  A: ["A", 1],
   "bit/s": ["bit/s", 1],
   Hz: ["Hz", 1],
   dB: ["dB", 1],
@@ -103,8 +104,9 @@ const stageController = z.strictObject({
 /** What an axis of a stage needs; lengths for linear stages, angles for goniometers. */
 const stageAxis = (si: "m" | "rad", perSecond: "m/s" | "rad/s") =>
   ({
-    /** Motion of one pulse in the configured step mode. */
+    /** Motion of one pulse in the configured step mode, and of one full step of the motor. */
     step: figure(si, positive),
+    fullStep: figure(si, positive),
     /** Range offered to programs, inside the limit switches; whole pulses count. */
     softLimit: figure(si, positive),
     limitSwitch: figure(si, positive),
@@ -120,23 +122,56 @@ const stageAxis = (si: "m" | "rad", perSecond: "m/s" | "rad/s") =>
     originTable: figure("1", { min: 0, max: 9 }),
   }) as const;
 
-const linearStage = z.strictObject({
-  ...head,
-  kind: z.literal("linear-stage"),
-  ...stageAxis("m", "m/s"),
+/** The motor driver between controller and stage, as its switches must stand. */
+const motorDriver = z.strictObject({
+  model: z.string().min(1),
+  /** Pulses to a full step of the motor, and the position of the switch (M1) that gives it. */
+  division: figure("1", positive),
+  divisionSwitch: z.int().min(0).max(15),
+  /** Current of a phase while it runs, and its share while it stands; with the positions of their switches. */
+  runCurrent: figure("A", positive),
+  runSwitch: z.int().min(0).max(15),
+  standstillShare: figure("1", { min: 0, max: 1 }),
+  standstillSwitch: z.int().min(0).max(15),
 });
 
-const goniometer = z.strictObject({
-  ...head,
-  kind: z.literal("goniometer"),
-  /** Height of the common centre of rotation above the table. */
-  workDistance: figure("m", positive),
-  centreWander: figure("m", { min: 0 }),
-  axes: z.strictObject({
-    upper: z.strictObject(stageAxis("rad", "rad/s")),
-    lower: z.strictObject(stageAxis("rad", "rad/s")),
-  }),
-});
+type StepFigures = { readonly step: Figure; readonly fullStep: Figure };
+
+/** The same division must lead from the full step to the pulse: a factor of two is the commonest mistake. */
+const divides = (axis: StepFigures, division: Figure): boolean =>
+  Math.abs(axis.step.value * division.value - axis.fullStep.value) <= 1e-6 * axis.fullStep.value;
+
+const wrongDivision = {
+  error: "the step times the division of the motor driver is not the full step",
+  path: ["step"],
+};
+
+const linearStage = z
+  .strictObject({
+    ...head,
+    kind: z.literal("linear-stage"),
+    ...stageAxis("m", "m/s"),
+    motorDriver,
+  })
+  .refine((stage) => divides(stage, stage.motorDriver.division), wrongDivision);
+
+const goniometer = z
+  .strictObject({
+    ...head,
+    kind: z.literal("goniometer"),
+    /** Height of the common centre of rotation above the table. */
+    workDistance: figure("m", positive),
+    centreWander: figure("m", { min: 0 }),
+    axes: z.strictObject({
+      upper: z.strictObject(stageAxis("rad", "rad/s")),
+      lower: z.strictObject(stageAxis("rad", "rad/s")),
+    }),
+    motorDriver,
+  })
+  .refine(
+    ({ axes, motorDriver: { division } }) => divides(axes.upper, division) && divides(axes.lower, division),
+    { ...wrongDivision, path: ["axes"] },
+  );
 
 const needleHead = {
   ...head,

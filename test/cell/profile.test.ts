@@ -32,6 +32,14 @@ t.test("soft limits are whole pulses, rounded once", async (t) => {
   );
 });
 
+t.test("half step: twice the pulses for the same way, speed and limits", async (t) => {
+  const [full] = await loadAxes([{ axis: 1, profile: "kohzu-xa04a-r102" }]);
+  const [half] = await loadAxes([{ axis: 1, profile: "kohzu-xa04a-r102-half-step" }]);
+  t.match(full, { maxPulses: 14_700, maxPps: 5000, approachPulses: 20 });
+  // 7.35 mm, 2.5 mm/s and 10 µm of 0.25 µm
+  t.match(half, { maxPulses: 29_400, maxPps: 10_000, approachPulses: 40 });
+});
+
 t.test("a wrong file is refused with file and key", async (t) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "profile-"));
   const good = await readFile(path.join(profileFolder, "kohzu-xa04a-r102.yaml"), "utf8");
@@ -46,6 +54,7 @@ t.test("a wrong file is refused with file and key", async (t) => {
     [(s: string) => s.replace("unit: mm/s", "unit: furlong"), /maxSpeed/],
     [(s: string) => s.replace("provenance: derived", "provenance: hearsay"), /provenance/],
     [(s: string) => s.replace("value: 0.5", "value: -0.5"), /step/],
+    [(s: string) => s.replace("value: 0.5", "value: 0.25"), /step: the step times the division/],
     [
       (s: string) => s.replace(/^lostMotion:/m, "lostMotionn:"),
       /lostMotionn: unknown key; did you mean "lostMotion"/,
@@ -63,8 +72,12 @@ t.test("every shipped file of these kinds loads, and the JSON Schema knows its k
   const known = JSON.stringify(profileJsonSchema());
   for (const [name, kind] of [
     ["kohzu-aries", "stage-controller"],
+    ["kohzu-crux", "stage-controller"],
+    ["kohzu-sc-410", "stage-controller"],
     ["kohzu-xa04a-r102", "linear-stage"],
+    ["kohzu-xa04a-r102-half-step", "linear-stage"],
     ["kohzu-sa07a-rm02", "goniometer"],
+    ["kohzu-sa07a-rm02-half-step", "goniometer"],
     ["needle-zaber-ascii", "needle-drive"],
     ["microscope-md65", "microscope"],
     ["microscope-md65-gige", "microscope"],

@@ -61,10 +61,6 @@ export class DeviceSet implements CellDevices {
       readTimeoutS: armTimeoutS,
       log,
     });
-    const address: KohzuAddress =
-      stages.transport === "tcp"
-        ? { transport: "tcp", host: stages.host, port: stages.port }
-        : { transport: "serial", path: stages.path ?? "", baudRate: stages.baud };
     const stageProfile = await loadProfile(stages.profile, "stage-controller");
     if (stageProfile.dialect === "sc")
       throw new CellError(
@@ -72,6 +68,14 @@ export class DeviceSet implements CellDevices {
         `${stages.profile}: the guardian cannot stop a controller of the SC series, and without it nothing may move`,
         { remedy: "use an ARIES or a CRUX for the stages of a cell" },
       );
+    const address: KohzuAddress =
+      stages.transport === "tcp"
+        ? { transport: "tcp", host: stages.host, port: stages.port }
+        : {
+            transport: "serial",
+            path: stages.path ?? "",
+            baudRate: stages.baud ?? stageProfile.baudRate.value,
+          };
     const controller = new KohzuController({
       name: "stages",
       address,

@@ -18,21 +18,21 @@ const axisValue = (value: FaultValue): number => {
   return axis;
 };
 
-/** `3/cw` @throws RangeError */
+/** `3:cw` @throws RangeError */
 function axisSide(value: FaultValue): readonly [number, Side] {
-  const [axis, side] = String(value).split("/");
+  const [axis, side] = String(value).split(":");
   if (side !== "cw" && side !== "ccw") throw new RangeError(`${String(value)} names no limit`);
   return [axisValue(axis), side];
 }
 
-/** `3/40` @throws RangeError */
+/** `3:40` @throws RangeError */
 function axisNumber(value: FaultValue, least: number, most: number): readonly [number, number] {
-  const [axis, number] = String(value).split("/");
+  const [axis, number] = String(value).split(":");
   return [axisValue(axis), numberValue(number, least, most)];
 }
 
 const oneAxis = "axis";
-const limitOf = "axis/cw or axis/ccw";
+const limitOf = "axis:cw or axis:ccw, as in 3:cw";
 
 export const kohzuFaults = (controller: KohzuEmulator, connections: Connections): FaultTable => ({
   "stage-emergency-stop": {
@@ -79,7 +79,7 @@ export const kohzuFaults = (controller: KohzuEmulator, connections: Connections)
   },
   "stage-foreign-move": {
     what: "another client drives an axis with its table 4",
-    value: "axis/target in pulses",
+    value: "axis:target in pulses",
     set: (value) => {
       const [axis, target] = axisNumber(value, -134_217_728, 134_217_727);
       controller.foreignCommand("APS", [axis, 4, target, 1]);
@@ -122,7 +122,7 @@ export const kohzuFaults = (controller: KohzuEmulator, connections: Connections)
   },
   "stage-steps-lost": {
     what: "a motor falls behind at rest; the counter knows nothing of it",
-    value: "axis/steps",
+    value: "axis:steps",
     set: (value) => controller.loseSteps(...axisNumber(value, -1e6, 1e6)),
   },
   "stage-alarm": {
@@ -147,7 +147,7 @@ export const kohzuFaults = (controller: KohzuEmulator, connections: Connections)
   },
   "stage-own-backlash": {
     what: "the controller corrects backlash by itself (settings 11 and 12)",
-    value: "axis/pulses, 0 for none",
+    value: "axis:pulses, 0 for none",
     set: (value) => controller.ownBacklash(...axisNumber(value, 0, 65_535)),
   },
   "stage-early-idle": {

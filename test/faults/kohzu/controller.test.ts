@@ -97,7 +97,7 @@ t.test(
 t.test("stage-steps-lost: invisible to the counter, mended by homing", async (t) => {
   const { driver, emulator, faults, end } = await activeRig();
   t.teardown(end);
-  faults.set("stage-steps-lost", "1/40");
+  faults.set("stage-steps-lost", "1:40");
   await driver.moveAbsolute(1, 1000);
   t.ok(Math.abs(emulator.truePosition(1) - 480e-6) < 8e-6);
   await driver.home(1);
@@ -110,13 +110,13 @@ t.test(
   async (t) => {
     const { driver, faults, end } = await activeRig();
     t.teardown(end);
-    faults.set("stage-limit-closed", "1/cw");
+    faults.set("stage-limit-closed", "1:cw");
     await t.rejects(driver.moveAbsolute(1, 100), { code: "DEVICE_LIMIT", detail: /CW limit at 0/ });
     await driver.moveAbsolute(1, -500);
-    faults.set("stage-limit-closed", "1/ccw");
+    faults.set("stage-limit-closed", "1:ccw");
     await t.rejects(driver.moveAbsolute(1, -600), { code: "DEVICE_FAULT", detail: /both limit switches/ });
-    faults.set("stage-limit-good", "1/cw");
-    faults.set("stage-limit-good", "1/ccw");
+    faults.set("stage-limit-good", "1:cw");
+    faults.set("stage-limit-good", "1:ccw");
     await driver.moveAbsolute(1, 0);
   },
 );
@@ -126,7 +126,7 @@ t.test(
   async (t) => {
     const { driver, emulator, faults, end } = await activeRig();
     t.teardown(end);
-    faults.set("stage-limit-open", "1/cw");
+    faults.set("stage-limit-open", "1:cw");
     await t.rejects(driver.moveAbsolute(1, 14_701), { code: "DEVICE_LIMIT" });
     await driver.moveAbsolute(1, 14_700);
     t.ok(emulator.truePosition(1) < 7.5e-3);
@@ -167,9 +167,9 @@ t.test(
 t.test("stage-own-backlash: two owners of backlash are refused at connection", async (t) => {
   const { driver, faults, end } = await rig();
   t.teardown(end);
-  faults.set("stage-own-backlash", "2/4");
+  faults.set("stage-own-backlash", "2:4");
   await t.rejects(driver.connect(), { code: "CONFIG_INVALID", detail: /axis 2 corrects backlash itself/ });
-  faults.set("stage-own-backlash", "2/0");
+  faults.set("stage-own-backlash", "2:0");
   await driver.connect();
 });
 

@@ -22,7 +22,7 @@ t.test("stage-foreign-stop: the move ends short, which is an error with the plac
 t.test("stage-foreign-move: an axis that moves already takes no target of ours", async (t) => {
   const { driver, emulator, faults, end } = await activeRig();
   t.teardown(end);
-  faults.set("stage-foreign-move", "1/9000");
+  faults.set("stage-foreign-move", "1:9000");
   t.ok(emulator.isMoving(1));
   await t.rejects(driver.moveAbsolute(1, 100), { code: "COMMAND_INVALID", detail: /already moving/ });
   await waitFor(() => !emulator.isMoving(1));
