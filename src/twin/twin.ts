@@ -17,6 +17,7 @@ import { Mechanics, usualStepS, type MechanicsEvent, type MechanicsState } from 
 import { MotionLog } from "./motion-log.js";
 import { twinAddon, type SceneWriter } from "./native.js";
 import { NeedleDriveEmulator } from "./needle/needle-drive.js";
+import { needleFaults } from "./needle/needle-faults.js";
 import { placeFiles, type Place } from "./place.js";
 import { PtyPort } from "./pty-port.js";
 import { RpcServer } from "./rpc-server.js";
@@ -97,6 +98,7 @@ export class Twin {
       this.cellFaults(),
       urFaults(this.ur),
       kohzuFaults(this.aries, stageLinks),
+      needleFaults(this.needle, this.pty),
     );
     const unknown = scenario.faults.find(({ fault }) => !this.switches.has(fault));
     if (unknown) {

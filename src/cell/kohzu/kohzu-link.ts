@@ -39,6 +39,7 @@ export class KohzuLink {
       {
         lines: new LineAssembler(),
         read: (line) => this.read(line),
+        lastWord: encodeRequest("STP", [0, 1], options.stx),
         probe: () => this.prepare("IDN", []),
       },
       // A serial line may hold old bytes: the first request waits for quiet. A new TCP connection holds none.

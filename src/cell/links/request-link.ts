@@ -52,6 +52,8 @@ export interface LineLanguage<Reply> {
   read(line: string): Reply | "unsolicited" | "damaged";
   /** Written before the synchronising request: ends whatever fragment the device may hold. */
   readonly clearing?: Uint8Array;
+  /** Written before the link is given up because of what came: stops whatever the device may be moving. */
+  readonly lastWord?: Uint8Array;
   /** A request without effect, for synchronising. */
   probe(): Request<Reply>;
 }
@@ -196,6 +198,7 @@ export class RequestLink<Reply> {
       const reason = new CellError("LINK_CLOSED", `${device}: the link could not be synchronised`, {
         cause: error,
       });
+      this.sayLastWord();
       await this.link.close();
       this.onClosed(reason);
       throw reason;
@@ -238,9 +241,20 @@ export class RequestLink<Reply> {
 
   /** A reply outside the protocol: nothing on this link can be believed any more. */
   private breakOff(reason: CellError): void {
+    this.sayLastWord();
     this.fail(reason);
     void this.link.close();
     this.onClosed(reason);
+  }
+
+  private sayLastWord(): void {
+    const { lastWord } = this.language;
+    if (lastWord === undefined) return;
+    try {
+      this.link.write(lastWord);
+    } catch {
+      // The link is down already; who guards the device has its own way to it.
+    }
   }
 
   private fail(reason: CellError): void {

@@ -3,6 +3,7 @@
  * nobody reads reports nothing. Nothing here relies on flush(): it clears only the kernel's queue, not a half line.
  */
 import { SerialPort } from "serialport";
+import { systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
 import type { ByteLink } from "./byte-link.js";
 
@@ -11,11 +12,16 @@ export interface SerialSettings {
   readonly baudRate: number;
 }
 
+/** How long a port that closes waits for bytes on their way. */
+const lastBytesS = 0.1;
+
 export class SerialLink implements ByteLink {
   onData: (bytes: Uint8Array) => void = () => undefined;
   onClosed: (reason: CellError) => void = () => undefined;
   readonly description: string;
   private port: SerialPort | undefined;
+  /** Resolves when the last bytes have left. */
+  private written: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly settings: SerialSettings,
@@ -70,8 +76,11 @@ export class SerialLink implements ByteLink {
   write(bytes: Uint8Array): void {
     const { port } = this;
     if (port === undefined) throw new CellError("LINK_CLOSED", `${this.description} is not open`);
-    port.write(Buffer.from(bytes), (error) => {
-      if (error) this.lose(port, error.message);
+    this.written = new Promise((resolve) => {
+      port.write(Buffer.from(bytes), (error) => {
+        resolve();
+        if (error) this.lose(port, error.message);
+      });
     });
   }
 
@@ -79,6 +88,9 @@ export class SerialLink implements ByteLink {
     const { port } = this;
     this.port = undefined;
     if (port === undefined || !port.isOpen) return;
+    // What was written may be a stop: it leaves before the port closes, unless the line takes nothing.
+    await Promise.race([this.written, systemClock.sleep(lastBytesS)]);
+    if (!port.isOpen) return;
     await new Promise<void>((resolve) => {
       port.close(() => {
         resolve();

@@ -13,7 +13,7 @@ import {
   type RequestLinkOptions,
   type RequestOptions,
 } from "../links/request-link.js";
-import { foreign, holdingRegisters, intact, anyReplyLength } from "./modbus-codec.js";
+import { commands, foreign, holdingRegisters, intact, anyReplyLength } from "./modbus-codec.js";
 import { ModbusCoder, ModbusException, type CodedRequest } from "./modbus-coder.js";
 
 export interface ModbusLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"> {
@@ -71,6 +71,7 @@ export class ModbusLink {
           const frame = Buffer.from(line, "latin1");
           return intact(frame) ? frame : "damaged";
         },
+        lastWord: this.coder.writeOne(holdingRegisters.command, commands.estop).bytes,
         probe: () => {
           this.nonce = (this.nonce + 1) & 0xffff;
           return this.request("echo", this.coder.writeOne(holdingRegisters.echo, this.nonce));

@@ -275,7 +275,12 @@ export class NeedleDrive implements NeedleDevice {
   }
 
   private requireReady(reading: NeedleReading): NeedleReading {
-    this.requireHealthy(reading);
+    try {
+      this.requireHealthy(reading);
+    } catch (error) {
+      this.lifecycle.fail(asCellError(error));
+      throw error;
+    }
     if (!reading.referenced) throw new CellError("DEVICE_NOT_HOMED", `${this.options.name} is not homed`);
     if (reading.busy) throw new CellError("COMMAND_INVALID", `${this.options.name} is already moving`);
     return reading;

@@ -35,6 +35,10 @@ export class NeedleLink {
         lines: new LineAssembler(),
         read: (line) => this.read(line),
         clearing: Buffer.from("\r\n"),
+        lastWord: Buffer.from(
+          `\r\n${encodeRequest({ device: options.address, axis: 0, id: undefined, command: "estop" }, options.checksums)}`,
+          "latin1",
+        ),
         probe: () => this.prepare(0, ""),
       },
       // The line may still hold what was sent to an earlier owner.

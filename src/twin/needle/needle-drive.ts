@@ -95,6 +95,25 @@ export class NeedleDriveEmulator {
     this.slide.lift("FD");
   }
 
+  /** A motion under way is stopped by somebody else. */
+  interrupt(): void {
+    const now = this.clock();
+    this.slide.update(now);
+    this.slide.brake(now);
+  }
+
+  /** The driver is switched off by somebody else. */
+  switchDriverOff(): void {
+    const now = this.clock();
+    this.slide.update(now);
+    this.slide.disable(now);
+  }
+
+  /** Somebody tells the drive that it stands at this place, m. */
+  tellReference(positionM: number): void {
+    this.slide.tell(this.clock(), Math.round(positionM / this.microstepM));
+  }
+
   /** A condition sets in, or ends. */
   condition(flag: Flag, on: boolean): void {
     const now = this.clock();
