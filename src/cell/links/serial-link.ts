@@ -22,6 +22,8 @@ export class SerialLink implements ByteLink {
   private port: SerialPort | undefined;
   /** Resolves when the last bytes have left. */
   private written: Promise<void> = Promise.resolve();
+  /** Resolves when the port of the last owner is let go. */
+  private closing: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly settings: SerialSettings,
@@ -45,6 +47,7 @@ export class SerialLink implements ByteLink {
     if (this.port !== undefined) return;
     if (signal?.aborted === true)
       throw new CellError("LINK_ABORTED", `${this.description}: opening was cancelled`);
+    await this.closing;
     const port = new SerialPort({ ...this.settings, lock: true, autoOpen: false });
     // Without a listener an unplugged port would end the process; "close" tells the rest.
     port.on("error", () => undefined);
@@ -87,7 +90,11 @@ export class SerialLink implements ByteLink {
   async close(): Promise<void> {
     const { port } = this;
     this.port = undefined;
-    if (port === undefined || !port.isOpen) return;
+    if (port !== undefined) this.closing = this.shut(port);
+    await this.closing;
+  }
+
+  private async shut(port: SerialPort): Promise<void> {
     // What was written may be a stop: it leaves before the port closes, unless the line takes nothing.
     await Promise.race([this.written, systemClock.sleep(lastBytesS)]);
     if (!port.isOpen) return;
