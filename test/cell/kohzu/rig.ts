@@ -35,6 +35,9 @@ export interface Rig {
   pull(): Promise<void>;
   /** The faults of the controller and its links. */
   readonly faults: FaultSwitches;
+  /** The controller is gone until it is plugged in again, at the same address. */
+  unplug(): Promise<void>;
+  plugIn(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -68,6 +71,8 @@ export async function rig(
       address,
       faults: new FaultSwitches(kohzuFaults(emulator, { drop, cut: (on) => on && drop() })),
       pull: () => port.close(),
+      unplug: () => port.close(),
+      plugIn: () => port.open(),
       async end() {
         await driver.close();
         await port.close();
@@ -88,6 +93,10 @@ export async function rig(
     faults: new FaultSwitches(kohzuFaults(emulator, connections)),
     async pull() {
       server.dropConnections();
+    },
+    unplug: () => server.close(),
+    async plugIn() {
+      await server.listen("127.0.0.1", port);
     },
     async end() {
       await driver.close();

@@ -1,0 +1,242 @@
+/** The device families that keep the contract, each with its driver and its emulated device on a real link. */
+import { monotonicNow } from "../../src/base/clock.js";
+import { loadAxes } from "../../src/cell/kohzu/axis-config.js";
+import { KohzuController } from "../../src/cell/kohzu/kohzu-controller.js";
+import { Microscope } from "../../src/cell/microscope/microscope.js";
+import { loadProfile } from "../../src/cell/profile.js";
+import type { WireFaults } from "../../src/twin/wire-faults.js";
+import { xa04aR102 } from "../../src/twin/kohzu/stage-models.js";
+import { rig as kohzuRig } from "../cell/kohzu/rig.js";
+import { CameraPeer, cameraProgram } from "../cell/microscope/camera-peer.js";
+import { quick, rig as needleRig, slow, type Dialect } from "../cell/needle/rig.js";
+import { rig as urRig, startQ } from "../cell/ur/rig.js";
+import type { ContractLine, Family } from "./contract.js";
+
+const lineOf = (faults: WireFaults): ContractLine => ({
+  count: () => faults.count,
+  plan: (fault, nth) => faults.plan(fault, nth),
+  clear: () => faults.clear(),
+});
+
+const needle = (dialect: Dialect): Family => ({
+  name: `needle drive, ${dialect}`,
+  async make({ replyTimeoutS } = {}) {
+    const { driver, emulator, port, end } = await needleRig(dialect, {
+      activate: false,
+      ...(replyTimeoutS === undefined ? {} : { replyTimeoutS }),
+    });
+    let target = 0;
+    return {
+      name: "needle",
+      driver: {
+        status: () => driver.status,
+        connect: (signal) => driver.connect(signal),
+        activate: (signal) => driver.activate(signal),
+        deactivate: () => driver.deactivate(),
+        reset: (signal) => driver.reset(signal),
+        close: () => driver.close(),
+        // Out and back, so that each has somewhere to go.
+        move: (signal) => driver.moveTo(emulator.positionM() > 3e-3 ? 0 : 6e-3, slow, signal),
+        moveBriefly: (signal) => driver.moveTo((target = target === 1e-4 ? 0 : 1e-4), quick, signal),
+        stop: () => driver.halt("estop"),
+        read: () => driver.read(),
+        counters: () => driver.counters,
+      },
+      twin: {
+        moving: () => emulator.isMoving(),
+        position: () => emulator.positionM(),
+        unplug: () => port.close(),
+        plugIn: () => port.open(),
+      },
+      line: lineOf(emulator.faults),
+      end,
+    };
+  },
+});
+
+const kohzu = (
+  name: string,
+  profileName: string,
+  transport: "tcp" | "serial",
+  dialect: "aries" | "crux" | "sc",
+): Family => ({
+  name,
+  async make({ replyTimeoutS } = {}) {
+    const axes = await loadAxes([{ axis: 1, profile: "kohzu-xa04a-r102" }]);
+    const made = await kohzuRig({
+      profile: profileName,
+      transport,
+      axes,
+      emulator: { dialect, speedFactor: 1, axes: [{ model: xa04aR102, homed: true }] },
+    });
+    const { emulator } = made;
+    await made.driver.close();
+    const profile = await loadProfile(profileName, "stage-controller");
+    const driver = new KohzuController({
+      name: "stages",
+      address: made.address,
+      axes,
+      profile:
+        replyTimeoutS === undefined
+          ? profile
+          : { ...profile, replyTimeout: { ...profile.replyTimeout, value: replyTimeoutS } },
+    });
+    let target = 0;
+    return {
+      name: "stages",
+      driver: {
+        status: () => driver.status,
+        connect: (signal) => driver.connect(signal),
+        activate: (signal) => driver.activate(signal),
+        deactivate: () => driver.deactivate(),
+        reset: (signal) => driver.reset(signal),
+        close: () => driver.close(),
+        move: (signal) => driver.moveAbsolute(1, emulator.truePosition(1) > 1e-3 ? -4000 : 4000, { signal }),
+        moveBriefly: (signal) => driver.moveAbsolute(1, (target = target === 20 ? 0 : 20), { signal }),
+        stop: () => driver.stop(),
+        read: () => driver.readAxis(1),
+        counters: () => driver.counters,
+      },
+      twin: {
+        moving: () => emulator.isMoving(1),
+        position: () => emulator.truePosition(1),
+        unplug: () => made.unplug(),
+        plugIn: () => made.plugIn(),
+      },
+      line: lineOf(emulator.faults),
+      async end() {
+        await driver.close();
+        await made.end();
+      },
+    };
+  },
+});
+
+export const needles: readonly Family[] = [needle("zaber-ascii"), needle("modbus-rtu")];
+
+export const stages: readonly Family[] = [
+  kohzu("ARIES over TCP", "kohzu-aries", "tcp", "aries"),
+  kohzu("ARIES over a serial line", "kohzu-aries", "serial", "aries"),
+  kohzu("CRUX", "kohzu-crux", "serial", "crux"),
+  kohzu("SC series", "kohzu-sc-410", "serial", "sc"),
+];
+
+export const arms: readonly Family[] = ["ur5-cb3-3.15", "ur5-cb3-3.3"].map((profile) => ({
+  name: profile,
+  async make() {
+    // Ports that stay the same when the controller is switched off and on.
+    const scout = await urRig({ profile });
+    const { ports } = scout.controller;
+    await scout.close();
+    const { controller, robot, close } = await urRig({ profile, controller: { ports } });
+    let off = false;
+    const away = startQ.map((value, i) => value + (i === 0 ? 1.2 : 0));
+    const back = startQ;
+    const q0 = (): number => controller.jointPositions(performance.now() / 1e3)[0] ?? 0;
+    const pace = { speedRadS: 0.5, accelerationRadS2: 1.5 };
+    return {
+      name: "UR",
+      driver: {
+        status: () => {
+          const { lifecycle, desired, fault } = robot.state();
+          return { current: lifecycle, desired, fault };
+        },
+        connect: (signal) => robot.connect(signal),
+        activate: (signal) => robot.activate(signal),
+        deactivate: () => robot.deactivate(),
+        reset: (signal) => robot.reset(signal),
+        close: () => robot.close(),
+        move: (signal) => robot.moveJoints(q0() > 0.6 ? back : away, pace, signal),
+        moveBriefly: (signal) =>
+          robot.moveJoints(
+            startQ.map((value, i) => value + (i === 0 ? (q0() > 0.12 ? 0 : 0.05) : 0)),
+            { speedRadS: 1, accelerationRadS2: 3 },
+            signal,
+          ),
+        stop: () => robot.stop(),
+        read: () => Promise.resolve(robot.state()),
+      },
+      twin: {
+        moving: () => controller.fastestJoint > 1e-6,
+        position: q0,
+        async unplug() {
+          if (controller.fastestJoint > 1e-6) controller.dropConnections();
+          else {
+            off = true;
+            await controller.stop();
+          }
+        },
+        async plugIn() {
+          if (off) await controller.start();
+          off = false;
+        },
+      },
+      end: close,
+    };
+  },
+}));
+
+const cameraAddress = "127.0.0.1";
+
+export const microscopes: readonly Family[] = [
+  {
+    name: "microscope, a third party's GigE Vision camera",
+    async make() {
+      const program = cameraProgram();
+      if (program === undefined)
+        throw new Error("neither arv-fake-gv-camera-0.8 nor build/bin/fake-gv-camera is here");
+      const start = async (): Promise<CameraPeer> => {
+        const peer = await CameraPeer.start(program, cameraAddress, "SIM01");
+        if (peer === undefined)
+          throw new Error(`port 3956 of ${cameraAddress} stays taken by another camera`);
+        return peer;
+      };
+      let peer: CameraPeer | undefined = await start();
+      const microscope = new Microscope({
+        name: "view1",
+        profile: await loadProfile("microscope-md65", "microscope"),
+        address: cameraAddress,
+        serial: "SIM01",
+        frameRate: 10,
+        ringSize: 8,
+        packetSize: 16000,
+      });
+      const frame = async (): Promise<void> => {
+        const lease = await microscope.nextFrame(monotonicNow(), 10);
+        lease.release();
+      };
+      return {
+        name: "view1",
+        streams: true,
+        driver: {
+          status: () => microscope.status,
+          connect: (signal) => microscope.connect(signal),
+          activate: (signal) => microscope.activate(signal),
+          reset: (signal) => microscope.reopen(signal),
+          close: () => microscope.close(),
+          move: async () => {
+            for (;;) await frame();
+          },
+          moveBriefly: frame,
+          stop: () => undefined,
+          read: () => microscope.exposureUs(),
+        },
+        twin: {
+          moving: () => microscope.online(),
+          position: () => 0,
+          async unplug() {
+            await peer?.kill();
+            peer = undefined;
+          },
+          async plugIn() {
+            peer = await start();
+          },
+        },
+        async end() {
+          await microscope.close();
+          await peer?.kill();
+        },
+      };
+    },
+  },
+];

@@ -1,0 +1,22 @@
+/** The device contract, kept by the needle drives. */
+import t from "tap";
+import {
+  abortAndStop,
+  anyStartOrder,
+  deadlines,
+  everyExchange,
+  lifecycle,
+  outOfProtocol,
+  pulledCable,
+} from "./contract.js";
+import { needles } from "./families.js";
+
+for (const family of needles) {
+  t.test(`${family.name}: lifecycle`, (t) => lifecycle(t, family));
+  t.test(`${family.name}: any start order`, (t) => anyStartOrder(t, family));
+  t.test(`${family.name}: abort and stop`, (t) => abortAndStop(t, family));
+  t.test(`${family.name}: a pulled cable`, (t) => pulledCable(t, family));
+  t.test(`${family.name}: deadlines and late replies`, (t) => deadlines(t, family));
+  t.test(`${family.name}: bytes outside the protocol`, (t) => outOfProtocol(t, family));
+  t.test(`${family.name}: an error at every exchange`, (t) => everyExchange(t, family));
+}
