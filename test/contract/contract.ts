@@ -20,7 +20,7 @@ export interface ContractDriver {
   connect(signal: AbortSignal): Promise<unknown>;
   activate(signal: AbortSignal): Promise<unknown>;
   /** Left out where the family has none. */
-  deactivate?(): Promise<void> | void;
+  deactivate?(): unknown;
   /** A person's way out of a fault. */
   reset(signal: AbortSignal): Promise<unknown>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ContractDriver {
   move(signal: AbortSignal): Promise<unknown>;
   /** The same, and over at once. */
   moveBriefly(signal: AbortSignal): Promise<unknown>;
-  stop(): Promise<unknown> | void;
+  stop(): unknown;
   /** One request that changes nothing. */
   read(): Promise<unknown>;
   counters?(): LinkCounters;
@@ -62,10 +62,16 @@ export interface ContractRig {
   end(): Promise<void>;
 }
 
+export interface MakeOptions {
+  readonly replyTimeoutS?: number;
+  /** Mechanics as fast as they go, seldom looked at: nothing needs to be caught on its way. */
+  readonly brisk?: boolean;
+}
+
 export interface Family {
   readonly name: string;
   /** A fresh device and a driver for it, nothing opened by the driver. */
-  make(options?: { readonly replyTimeoutS?: number }): Promise<ContractRig>;
+  make(options?: MakeOptions): Promise<ContractRig>;
 }
 
 export const soon = (): AbortSignal => AbortSignal.timeout(30_000);
@@ -268,7 +274,7 @@ export async function everyExchange(t: Test, family: Family): Promise<void> {
     await driver.activate(soon());
     await driver.moveBriefly(soon());
   };
-  const probe = await family.make();
+  const probe = await family.make({ brisk: true });
   await whole(probe);
   const count = probe.line?.count() ?? 0;
   await probe.end();
@@ -277,7 +283,7 @@ export async function everyExchange(t: Test, family: Family): Promise<void> {
   for (let n = 1; n <= count; n++) {
     const fault = replyFaults[n % replyFaults.length] ?? { kind: "lost" };
     const what = `exchange ${n}, ${fault.kind}`;
-    const rig = await family.make({ replyTimeoutS: 0.3 });
+    const rig = await family.make({ replyTimeoutS: 0.3, brisk: true });
     try {
       rig.line?.plan(fault, n);
       const error = await errorOf(whole(rig));

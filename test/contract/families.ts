@@ -10,7 +10,7 @@ import { rig as kohzuRig } from "../cell/kohzu/rig.js";
 import { CameraPeer, cameraProgram } from "../cell/microscope/camera-peer.js";
 import { quick, rig as needleRig, slow, type Dialect } from "../cell/needle/rig.js";
 import { rig as urRig, startQ } from "../cell/ur/rig.js";
-import type { ContractLine, Family } from "./contract.js";
+import type { ContractLine, ContractRig, Family } from "./contract.js";
 
 const lineOf = (faults: WireFaults): ContractLine => ({
   count: () => faults.count,
@@ -61,13 +61,19 @@ const kohzu = (
   dialect: "aries" | "crux" | "sc",
 ): Family => ({
   name,
-  async make({ replyTimeoutS } = {}) {
+  async make({ replyTimeoutS, brisk = false } = {}) {
+    // An SC controller does not tell whether an origin was found: the driver searches it in every session.
+    const knowsOrigin = dialect !== "sc";
     const axes = await loadAxes([{ axis: 1, profile: "kohzu-xa04a-r102" }]);
     const made = await kohzuRig({
       profile: profileName,
       transport,
       axes,
-      emulator: { dialect, speedFactor: 1, axes: [{ model: xa04aR102, homed: true }] },
+      emulator: {
+        dialect,
+        speedFactor: brisk ? 30 : knowsOrigin ? 1 : 4,
+        axes: [{ model: xa04aR102, homed: true }],
+      },
     });
     const { emulator } = made;
     await made.driver.close();
@@ -76,6 +82,7 @@ const kohzu = (
       name: "stages",
       address: made.address,
       axes,
+      ...(brisk ? { pollS: 0.05 } : {}),
       profile:
         replyTimeoutS === undefined
           ? profile
@@ -87,7 +94,10 @@ const kohzu = (
       driver: {
         status: () => driver.status,
         connect: (signal) => driver.connect(signal),
-        activate: (signal) => driver.activate(signal),
+        async activate(signal) {
+          await driver.activate(signal);
+          if (driver.lastReading(1)?.homed !== true) await driver.home(1, { signal });
+        },
         deactivate: () => driver.deactivate(),
         reset: (signal) => driver.reset(signal),
         close: () => driver.close(),
@@ -181,7 +191,7 @@ const cameraAddress = "127.0.0.1";
 export const microscopes: readonly Family[] = [
   {
     name: "microscope, a third party's GigE Vision camera",
-    async make() {
+    async make(): Promise<ContractRig> {
       const program = cameraProgram();
       if (program === undefined)
         throw new Error("neither arv-fake-gv-camera-0.8 nor build/bin/fake-gv-camera is here");
