@@ -16,16 +16,32 @@ constexpr double kShapeError = 0.25;
 // Step of the model's table, px.
 double tableStep(double sigma) { return sigma > 4 ? 1.0 : 0.5; }
 
-// Two stripes beside the axis in which the end is looked for, as shares of the tip's half width. The middle
-// is left out: a round shank shines there, and before a vessel hardly differs from it.
+// Where across the axis the end is looked for: |t| from inner to outer, px. Along the middle, where the end
+// is least affected by its shape; beside it when the shank shines there, because before a vessel a bright
+// middle hardly differs from the background.
 struct Stripes {
   double inner = 0;
   double outer = 0;
 
-  explicit Stripes(double tipWidth)
-      : inner(std::max(0.75, 0.15 * tipWidth)), outer(std::max(1.75, 0.275 * tipWidth)) {}
   double middle() const { return 0.5 * (inner + outer); }
 };
+
+// A round polished shank reflects the light along its middle: seen by comparing middle and sides above the
+// tip.
+Stripes stripesFor(const ImageView& image, const NeedleAxis& axis, double around) {
+  const Stripes beside{std::max(0.75, 0.15 * axis.tipWidth), std::max(1.75, 0.275 * axis.tipWidth)};
+  constexpr int kSteps = 24;
+  double shine = 0;
+  for (int k = 0; k < kSteps; ++k) {
+    const double s = around + 1.5 * axis.sigma + 16 + 3 * k;
+    const auto at = [&](double t) {
+      return static_cast<double>(sampleAt(image, axis.frame.x(s, t), axis.frame.y(s, t)));
+    };
+    shine += at(0) - 0.5 * (at(-beside.middle()) + at(beside.middle()));
+  }
+  if (shine / kSteps > 0.08 * axis.depth) return beside;
+  return {0, std::max(1.5, 0.15 * axis.tipWidth)};
+}
 
 // How much of the light the needle takes at a distance above its tip, in the stripes: the silhouette
 // convolved with the blur. Across the axis the edges are taken as locally parallel, which makes that
@@ -230,7 +246,7 @@ double coarseEnd(const std::vector<double>& profile, double first, const NeedleA
 NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range) {
   NeedleTip tip;
   const double sigma = axis.sigma;
-  const Stripes stripes(axis.tipWidth);
+  const Stripes stripes = stripesFor(image, axis, around);
   const double below = 3 * sigma + 10;
   const double above = 3 * sigma + 0.5 * axis.tipWidth + 14;
 
