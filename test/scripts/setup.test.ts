@@ -22,7 +22,7 @@ interface Outline {
 async function outline(t: Test, packages: readonly string[]): Promise<Outline> {
   const folder = await mkdtemp(path.join(tmpdir(), "surgiclaw-setup-"));
   const stubs = path.join(folder, "stubs");
-  for (const part of ["stubs", "src", "native", "test/native", "node_modules/.bin"]) {
+  for (const part of ["stubs", "src", "native", "test/native", "test/bench", "node_modules/.bin"]) {
     await mkdir(path.join(folder, part), { recursive: true });
   }
   await cp(path.join(projectRoot, "scripts"), path.join(folder, "scripts"), { recursive: true });
