@@ -1,7 +1,7 @@
 /**
  * Writes the parts of the documentation that the program itself knows: the table of configuration keys, the table of
- * command methods and their JSON Schemas, the prerequisites and invariants of the skills, the JSON Schema of the device
- * profiles. With --check it only says whether they are up to date.
+ * command methods and their JSON Schemas, every rule of the gate and the files it can be tried with, the JSON Schema of the
+ * device profiles. With --check it only says whether they are up to date.
  *   npm run docs
  *   node scripts/docs.mjs --check
  */
@@ -10,6 +10,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as prettier from "prettier";
 import { z } from "zod";
+import { readHazards } from "./hazards.mjs";
+import { faultsPage } from "./faults-page.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const dist = process.env.SURGICLAW_DIST ?? path.join(root, "dist");
@@ -21,6 +23,11 @@ const { prerequisites } = await import(path.join(dist, "src/agent/safety/prerequ
 const { conditionIds, conditionText } = await import(path.join(dist, "src/agent/safety/conditions.js"));
 const { invariants } = await import(path.join(dist, "src/agent/safety/guard.js"));
 const { profileJsonSchema } = await import(path.join(dist, "src/cell/profile.js"));
+const { gateCaseSchema, replyMetadataSchema } = await import(
+  path.join(dist, "src/agent/perception/gate-case.js")
+);
+const { failureModes } = await import(path.join(dist, "test/agent/safety/failure-modes.js"));
+const { faultRules } = await import(path.join(dist, "src/agent/safety/fault-rules.js"));
 const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
 
 const cell = (text) => String(text).replaceAll("|", "\\|");
@@ -79,6 +86,66 @@ function invariantTable() {
   return skillTable(watched, (skill, condition) => (invariants[skill].includes(condition) ? "watched" : "-"));
 }
 
+/** Modes down; what the failure is, where it is caught, and with which reason. */
+function failureTable() {
+  const places = {
+    form: "parser",
+    arrival: "how it arrived",
+    gate: "gate, by measurement",
+    prompt: "before prompting",
+  };
+  const rows = failureModes.map(({ number, failure, place, cases }) => {
+    const codes = [...new Set(cases.flatMap(({ code }) => code ?? []))];
+    const tolerated = cases.filter(({ code }) => code === undefined && place !== "prompt");
+    const verdict =
+      place === "prompt"
+        ? "escaped and fenced"
+        : `refused: ${codes.map((code) => `\`${code}\``).join(", ")}` +
+          (tolerated.length === 0 ? "" : `; accepted: ${tolerated.map(({ title }) => title).join(", ")}`);
+    return `| ${number} | ${cell(failure)} | ${places[place]} | ${verdict} | ${cases.map(({ title }) => title).join("; ")} |`;
+  });
+  return ["| | failure | judged by | verdict | cases tested |", "|--:|---|---|---|---|", ...rows].join("\n");
+}
+
+const testText = (test) =>
+  "is" in test
+    ? `is ${test.is}`
+    : `${"above" in test ? `above ${test.above}` : `below ${test.below}`}${test.times ? ` × ${test.times}` : ""}`;
+
+function faultTable() {
+  const rows = faultRules.map((rule) => {
+    const begins = `\`${rule.signal}\` ${testText(rule.trigger)}${rule.unknownTriggers ? ", or unknown" : ""}`;
+    const gone = `${testText(rule.clear)}${rule.clearForS > 0 ? ` for ${rule.clearForS} s` : ""}`;
+    return `| ${cell(rule.text)} | ${begins} | ${gone} | ${rule.severity} | ${rule.override ? "yes" : "no"} |`;
+  });
+  return ["| fault | begins when | gone when | severity | override |", "|---|---|---|---|---|", ...rows].join(
+    "\n",
+  );
+}
+
+async function hazardTable() {
+  const { requirements, hazards } = await readHazards();
+  const rows = hazards.flatMap(({ id, situation, cause, severity, controls }) =>
+    controls.map(({ id: control, text, requirement, tests }, index) =>
+      [
+        index === 0 ? `**${id}** ${cell(situation)}` : "",
+        index === 0 ? cell(cause) : "",
+        index === 0 ? severity : "",
+        `${control}: ${cell(text)}`,
+        `${requirement}: ${cell(requirements[requirement])}`,
+        tests.map((test) => `\`${cell(test)}\``).join("<br>"),
+      ].join(" | "),
+    ),
+  );
+  return [
+    "| hazard | cause | severity | control | requirement | tests |",
+    "|---|---|---|---|---|---|",
+    ...rows.map((row) => `| ${row} |`),
+  ].join("\n");
+}
+
+const jsonSchema = (schema) => JSON.stringify(schemaOf(schema, "input"));
+
 function protocolSchema() {
   const calls = Object.entries(methods).map(([name, { summary, control, params, result }]) => [
     name,
@@ -107,11 +174,20 @@ const read = async (file) => readFile(path.join(root, file), "utf8").catch(() =>
 const wanted = {
   "docs/configuration.md": between(await read("docs/configuration.md"), "configuration keys", configTable()),
   "docs/commands.md": between(await read("docs/commands.md"), "methods", methodTable()),
-  "docs/safety.md": between(
-    between(await read("docs/safety.md"), "prerequisites", prerequisiteTable()),
-    "invariants",
-    invariantTable(),
+  "docs/safety.md": between(await read("docs/safety.md"), "faults", faultTable()),
+  "docs/hazards.md": between(await read("docs/hazards.md"), "hazards", await hazardTable()),
+  "docs/gate.md": between(
+    between(
+      between(await read("docs/gate.md"), "prerequisites", prerequisiteTable()),
+      "invariants",
+      invariantTable(),
+    ),
+    "failure modes",
+    failureTable(),
   ),
+  "docs/faults.html": await faultsPage(dist),
+  "docs/gate-case.schema.json": jsonSchema(gateCaseSchema),
+  "docs/gate-meta.schema.json": jsonSchema(replyMetadataSchema),
   "docs/command-protocol.schema.json": protocolSchema(),
   "firmware-profiles/profile.schema.json": JSON.stringify({
     title: "Device profiles of surgiclaw",

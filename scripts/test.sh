@@ -71,4 +71,9 @@ if ((e2e == 1)); then
   TAP_RCFILE=$here/e2e.taprc run_tap "end-to-end tests" e2e "${whole[@]}"
 fi
 
+if [[ -z $only ]]; then
+  without=()
+  ((e2e == 1)) || without=(--no-e2e)
+  check "every control of a hazard has a passing test" node scripts/hazards.mjs "$log_dir" "${without[@]}"
+fi
 sum_up

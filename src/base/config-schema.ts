@@ -97,6 +97,14 @@ const reasoner = z.strictObject({
     z.enum(["bind", "connect"]).default("bind"),
     "whether the daemon binds the address and workers connect, or the worker binds (kind zmq)",
   ),
+  thinkChannel: key(
+    z.enum(["content", "field"]).default("content"),
+    "field: the server behind the worker is known to move the think text into a field of its own (kind zmq)",
+  ),
+  assumeOpenThink: key(
+    z.boolean().default(false),
+    "the server behind the worker is known to begin the think block in its prompt (kind zmq)",
+  ),
   deadlineS: key(z.number().min(0.1).max(120).default(10), "longest wait for a reply", {
     unit: "s",
     live: true,
@@ -171,6 +179,17 @@ const record = z.strictObject({
     unit: "byte",
     live: true,
   }),
+  checkpointS: key(
+    z.number().min(1).max(3600).default(60),
+    "time between two signed checkpoints of the log",
+    {
+      unit: "s",
+    },
+  ),
+  signingKey: key(
+    path.optional(),
+    "key that signs checkpoints (ed25519, PEM); without it audit-key.pem in the folder of recordings, made when missing",
+  ),
 });
 
 const log = z.strictObject({

@@ -55,7 +55,11 @@ export function resolvePaths(config: Config, baseFolder: string): Config {
       })),
     },
     reasoner: { ...config.reasoner, endpoint: resolveEndpoint(config.reasoner.endpoint, baseFolder) },
-    record: { ...config.record, folder: at(config.record.folder) },
+    record: {
+      ...config.record,
+      folder: at(config.record.folder),
+      ...(config.record.signingKey === undefined ? {} : { signingKey: at(config.record.signingKey) }),
+    },
     command: {
       ...config.command,
       endpoint: resolveEndpoint(config.command.endpoint, baseFolder),

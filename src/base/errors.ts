@@ -73,6 +73,13 @@ export const errorCatalogue = {
     "a quantity was NaN or infinite",
     "a measurement or a file holds a bad number; the message names it",
   ),
+  GATE_CASE_INVALID: entry(
+    1008,
+    "configuration",
+    false,
+    "a file given to `surgiclaw gate` cannot be read or does not follow its schema",
+    "docs/gate.md describes the files, with examples",
+  ),
 
   LINK_CONNECT: entry(
     2001,

@@ -9,8 +9,10 @@ import { addConfig } from "./config.js";
 import { addConfirm } from "./confirm.js";
 import { addDemo } from "./demo.js";
 import { addDoctor } from "./doctor.js";
+import { addGate } from "./gate.js";
 import { addHandback } from "./handback.js";
 import { addHome } from "./home.js";
+import { addOverride } from "./override.js";
 import { addPerceive } from "./perceive.js";
 import { addProcedure } from "./procedure.js";
 import { addReset } from "./reset.js";
@@ -45,7 +47,19 @@ export function createProgram(): Command {
     );
   const verbs = [
     ...[addStart, addStatus, addWatch, addStop, addReset, addConfirm, addRetry, addChoose, addTakeover],
-    ...[addHandback, addHome, addProcedure, addPerceive, addConfig, addAudit, addDoctor, addTwin, addDemo],
+    ...[
+      addHandback,
+      addHome,
+      addProcedure,
+      addPerceive,
+      addConfig,
+      addAudit,
+      addDoctor,
+      addTwin,
+      addDemo,
+      addGate,
+      addOverride,
+    ],
   ];
   for (const add of verbs) add(program);
   settle(program);

@@ -23,6 +23,10 @@ export function addStatus(program: Command): void {
           if (status.query !== null) print(`query      ${status.query}`);
           print(`targets    ${targets.implanted} of ${targets.total} implanted, cycle ${status.cycle}`);
           if (status.stopLatched) print(paint("red", "a stop is latched: remove its cause, then reset"));
+          for (const { id, text, severity, mayOverride, remedy } of status.faults) {
+            print(paint(severity === "notice" ? "yellow" : "red", `fault      ${id}: ${text}`));
+            print(`           ${remedy}${mayOverride ? `, or npx surgiclaw override ${id}` : ""}`);
+          }
           const control = lease === null ? "nobody" : `${lease.client} (epoch ${lease.epoch})`;
           print(`control    ${control}`);
           print(`possible   ${status.possible.join(", ")}`);

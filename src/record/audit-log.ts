@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { systemClock, type Clock } from "../base/clock.js";
 import { CellError } from "../base/errors.js";
-import { firstPrev, logClosed, logOpened, logTailKept, sealEntry, type AuditEntry } from "./audit-entry.js";
+import { logClosed, logOpened, logTailKept, sealEntry, type AuditEntry } from "./audit-entry.js";
 import { readAuditLog, type AuditCheckpoint } from "./audit-verify.js";
 import { syncFolder, writeDurably } from "./durable-file.js";
 
@@ -38,17 +38,20 @@ export class AuditLog {
   private readonly waiting: Waiting[] = [];
   private writing = false;
   private failure: CellError | undefined;
+  private durable: AuditCheckpoint;
   private closing: Promise<void> | undefined;
 
   private constructor(
     private readonly handle: FileHandle,
     readonly file: string,
-    private readonly stream: string,
+    readonly stream: string,
     private readonly clock: Clock,
     private readonly wall: () => Date,
     private seq: number,
     private prev: string,
-  ) {}
+  ) {
+    this.durable = { seq, hash: prev };
+  }
 
   /**
    * Opens or continues a log. A torn tail (a crash in the middle of a write) is set aside in a file beside it and noted as
@@ -117,9 +120,14 @@ export class AuditLog {
     });
   }
 
-  /** The last entry handed out, for a checkpoint kept elsewhere; durable only when its append has resolved. */
+  /** False after a failed write: it refuses everything from then on. */
+  get writable(): boolean {
+    return this.failure === undefined;
+  }
+
+  /** The newest entry that is on disk, for a checkpoint kept elsewhere. */
   get head(): AuditCheckpoint {
-    return { seq: this.seq, hash: this.seq === 0 ? firstPrev : this.prev };
+    return this.durable;
   }
 
   /** Ends the log with a closing entry. Idempotent; after a failed write it only closes the file. */
@@ -148,6 +156,8 @@ export class AuditLog {
         for (const { reject } of [...batch, ...this.waiting.splice(0)]) reject(this.failure);
         break;
       }
+      const newest = batch.at(-1)?.entry;
+      if (newest !== undefined) this.durable = { seq: newest.seq, hash: newest.hash };
       for (const { entry, resolve } of batch) resolve(entry);
     }
     this.writing = false;

@@ -33,13 +33,19 @@ export interface AuditReading extends AuditVerdict {
 const entriesPerSlice = 100;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export async function verifyAuditLog(file: string, checkpoint?: AuditCheckpoint): Promise<AuditVerdict> {
-  const { ok, entries, firstBad, why, head, closed, tornBytes } = await readAuditLog(file, checkpoint);
+export async function verifyAuditLog(
+  file: string,
+  ...checkpoints: readonly AuditCheckpoint[]
+): Promise<AuditVerdict> {
+  const { ok, entries, firstBad, why, head, closed, tornBytes } = await readAuditLog(file, ...checkpoints);
   return { ok, entries, firstBad, why, head, closed, tornBytes };
 }
 
 /** The verdict together with the entries that verify. */
-export async function readAuditLog(file: string, checkpoint?: AuditCheckpoint): Promise<AuditReading> {
+export async function readAuditLog(
+  file: string,
+  ...checkpoints: readonly AuditCheckpoint[]
+): Promise<AuditReading> {
   const text = await readFile(file, "utf8");
   const lines = text.split("\n");
   const torn = lines.pop() ?? "";
@@ -65,7 +71,7 @@ export async function readAuditLog(file: string, checkpoint?: AuditCheckpoint): 
     good.push(read.entry);
   }
   if (bad !== undefined) good.splice(bad.seq - 1);
-  bad ??= tornTail(torn, good.length + 1) ?? against(checkpoint, good);
+  bad ??= tornTail(torn, good.length + 1) ?? against(checkpoints, good);
   return {
     ok: bad === undefined,
     entries: good.length,
@@ -96,20 +102,18 @@ function tornTail(torn: string, seq: number): { readonly seq: number; readonly w
   return { seq, why: `entry ${seq} was cut in the middle: ${Buffer.byteLength(torn)} bytes without an end` };
 }
 
+/** The first checkpoint that the log does not bear out; the cut is told by the newest one. */
 function against(
-  checkpoint: AuditCheckpoint | undefined,
+  checkpoints: readonly AuditCheckpoint[],
   good: readonly AuditEntry[],
 ): { readonly seq: number; readonly why: string } | undefined {
-  if (checkpoint === undefined || checkpoint.seq === 0) return undefined;
-  const entry = good[checkpoint.seq - 1];
-  if (entry === undefined) {
-    return {
-      seq: good.length + 1,
-      why: `entries ${good.length + 1} to ${checkpoint.seq} were cut: the checkpoint knows them`,
-    };
-  }
-  if (entry.hash !== checkpoint.hash) {
-    return { seq: checkpoint.seq, why: `entry ${checkpoint.seq} is not the one of the checkpoint` };
-  }
-  return undefined;
+  const sorted = checkpoints.filter(({ seq }) => seq > 0).sort((a, b) => a.seq - b.seq);
+  const other = sorted.find(({ seq, hash }) => seq <= good.length && good[seq - 1]?.hash !== hash);
+  if (other !== undefined)
+    return { seq: other.seq, why: `entry ${other.seq} is not the one of the checkpoint` };
+  const newest = sorted.at(-1);
+  if (newest === undefined || newest.seq <= good.length) return undefined;
+  const first = good.length + 1;
+  const which = newest.seq === first ? `entry ${first} was` : `entries ${first} to ${newest.seq} were`;
+  return { seq: first, why: `${which} cut: a checkpoint knows of them` };
 }

@@ -4,6 +4,7 @@ import path from "node:path";
 import type { Clock } from "../base/clock.js";
 import { CellError } from "../base/errors.js";
 import { AuditLog } from "./audit-log.js";
+import { CheckpointKeeper, type CheckpointOptions } from "./checkpoint-keeper.js";
 import { replaceFile, syncFolder, writeDurably } from "./durable-file.js";
 import { FrameStore, type FrameEncoder, type StorableFrame } from "./frame-store.js";
 
@@ -17,6 +18,8 @@ export interface RecordingOptions<Frame extends StorableFrame> {
   readonly encoder: FrameEncoder<Frame>;
   readonly clock?: Clock;
   readonly wall?: () => Date;
+  /** Signs the chain's head from time to time and at its end. */
+  readonly checkpoints?: CheckpointOptions;
   /** A frame that could not be kept. */
   readonly onLostFrame?: (frame: { camera: string; sequence: number }, error: CellError) => void;
 }
@@ -26,6 +29,7 @@ export class Recording<Frame extends StorableFrame = StorableFrame> {
     readonly folder: string,
     readonly audit: AuditLog,
     readonly frames: FrameStore<Frame>,
+    private readonly checkpoints: CheckpointKeeper | undefined,
   ) {}
 
   /**
@@ -59,7 +63,11 @@ export class Recording<Frame extends StorableFrame = StorableFrame> {
           options.onLostFrame?.(frame, error);
         },
       });
-      return new Recording(folder, audit, frames);
+      const keeper =
+        options.checkpoints === undefined
+          ? undefined
+          : await CheckpointKeeper.start(folder, audit, options.checkpoints, options.clock, wall);
+      return new Recording(folder, audit, frames, keeper);
     } catch (error) {
       if (error instanceof CellError) throw error;
       throw new CellError("AUDIT_WRITE", `no recording can be made in ${options.root}`, { cause: error });
@@ -76,7 +84,11 @@ export class Recording<Frame extends StorableFrame = StorableFrame> {
   /** Waits for the frames under way and closes the chain. Idempotent. */
   async close(): Promise<void> {
     await this.frames.drain();
-    await this.audit.close();
+    try {
+      await this.audit.close();
+    } finally {
+      await this.checkpoints?.close();
+    }
   }
 }
 

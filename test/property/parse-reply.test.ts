@@ -7,6 +7,10 @@ import { tagged } from "../agent/fixtures.js";
 
 const seed = Number(process.env["SURGICLAW_SEED"] ?? 20260107);
 t.comment(`seed ${seed}`);
+/** 1 in `npm test`; `npm run test:property` sets more. */
+const share = Number(process.env["SURGICLAW_PROPERTY_SHARE"] ?? 1);
+/** For what fast-check draws and shrinks, which takes longer. */
+const some = Math.min(share, 5);
 
 /** Text as a model writes it: nothing that could be part of a tag, at least one visible character. */
 const prose = fc
@@ -26,7 +30,7 @@ t.test("valid replies are accepted as what they name", async () => {
       const result = parseReply(write(reply));
       return result.ok && result.proposal.skill === reply.name;
     }),
-    { seed, numRuns: 2000 },
+    { seed, numRuns: 1000 * some },
   );
 });
 
@@ -69,7 +73,7 @@ t.test("two replies joined are refused", async () => {
     fc.property(validReply, validReply, fc.constantFrom("", "\n", " "), (a, b, between) => {
       return !parseReply(write(a) + between + write(b)).ok;
     }),
-    { seed, numRuns: 2000 },
+    { seed, numRuns: 1000 * some },
   );
 });
 
@@ -79,7 +83,7 @@ t.test("every truncation is refused", async () => {
       const text = write(reply);
       return !parseReply(text.slice(0, cut % text.length)).ok;
     }),
-    { seed, numRuns: 5000 },
+    { seed, numRuns: 2000 * some },
   );
 });
 
@@ -140,53 +144,124 @@ t.test(
         const result = parseReply(text);
         if (!result.ok) return true;
         accepted++;
-        // The grammar once more, as an expression: slow and backtracking, good enough to check against.
-        const grammar =
-          /^[ \t\r\n]*<think>([^]*\S[^]*)<\/think>[ \t\r\n]*<answer>([^]*\S[^]*)<\/answer>[ \t\r\n]*<function>[ \t\r\n]*([A-Z_]+)[ \t\r\n]*<\/function>[ \t\r\n]*$/;
         const match = grammar.exec(text);
         return match?.[3] === result.proposal.skill && text.split("<function>").length === 2;
       }),
-      { seed, numRuns: 50000 },
+      { seed, numRuns: 20000 * some },
     );
     t.comment(`${accepted} accepted`);
     t.ok(accepted > 1000, "the check is not empty");
   },
 );
 
-t.test("mutations of valid replies: total, and never another skill", async () => {
-  const edit = fc.record({
-    at: fc.nat(),
-    take: fc.nat(12),
-    put: fc.string({ unit: "binary", maxLength: 6 }),
-  });
-  fc.assert(
-    fc.property(validReply, fc.array(edit, { minLength: 1, maxLength: 4 }), (reply, edits) => {
-      let text = write(reply);
-      for (const { at, take, put } of edits) {
-        const from = at % (text.length + 1);
-        text = text.slice(0, from) + put + text.slice(from + take);
+/** The grammar once more, written as an expression: slow and backtracking, good enough to check against. */
+const grammar =
+  /^[ \t\r\n]*<think>([^]*\S[^]*)<\/think>[ \t\r\n]*<answer>([^]*\S[^]*)<\/answer>[ \t\r\n]*<function>[ \t\r\n]*([A-Z_]+)[ \t\r\n]*<\/function>[ \t\r\n]*$/;
+
+t.test("mutated replies: total, and accepted only as the one function that stands there", async (t) => {
+  // A plain generator: a million runs of fast-check would take minutes.
+  const random = mulberry(seed);
+  const below = (n: number): number => Math.floor(random() * n);
+  const pieces = [
+    "<",
+    ">",
+    "</",
+    "think",
+    "answer",
+    "function",
+    "<function>",
+    "</function>",
+    "&lt;",
+    "<|",
+    "\u200b",
+    "і",
+    "＜",
+    "\ud800",
+    "INSER",
+    " ",
+    "\n",
+    "_",
+  ];
+  const piece = (): string =>
+    below(3) === 0
+      ? String.fromCodePoint(below(below(4) === 0 ? 0x11000 : 0x7f))
+      : (pieces[below(pieces.length)] ?? "");
+  const runs = 20_000 * share;
+  let accepted = 0;
+  const wrong: string[] = [];
+  for (let run = 0; run < runs; run++) {
+    const name = skillNames[below(skillNames.length)] ?? "";
+    let text = tagged(name, "sharp in both views", "go on");
+    let joined = false;
+    for (let edits = 1 + below(4); edits > 0; edits--) {
+      const at = below(text.length + 1);
+      const take = below(3) === 0 ? below(12) : 0;
+      text = text.slice(0, at) + piece() + text.slice(at + take);
+      if (below(40) === 0) text = text.slice(0, below(text.length + 1));
+      if (below(40) === 0) {
+        // Joined to what may be cut short or spoilt by now: then the whole one behind it is what stands there.
+        joined = true;
+        text += tagged(skillNames[below(skillNames.length)] ?? "");
       }
-      const result = parseReply(text);
-      // At most four edits, each putting at most six characters, might spell another name only by chance of 2^-128.
-      return !result.ok || result.proposal.skill === reply.name;
-    }),
-    { seed, numRuns: 20000 },
-  );
+    }
+    const result = parseReply(text);
+    if (!result.ok) continue;
+    accepted++;
+    const match = grammar.exec(text);
+    const fits =
+      match?.[3] === result.proposal.skill &&
+      (joined || result.proposal.skill === name) &&
+      text.toLowerCase().split(/<function[ />]/).length === 2;
+    if (!fits) wrong.push(text);
+  }
+  t.same(wrong, []);
+  t.comment(`${runs} mutated replies, ${accepted} accepted, all as the skill that stands in them`);
+  t.ok(accepted > runs / 100 && accepted < runs / 2, "the check is not empty");
 });
 
-t.test("time is linear in the length of hostile input", async (t) => {
-  const worst = ["<", "< ", "<think>", "</function>", "&lt;", "<function ", "\\", "%3c"];
-  const time = (length: number, unit: string): number => {
-    const text = tagged("INSERT", unit.repeat(length / unit.length));
-    const start = process.hrtime.bigint();
-    for (let i = 0; i < 20; i++) parseReply(text);
-    return Number(process.hrtime.bigint() - start) / 20;
+/** mulberry32: uniform in [0, 1), the same for a seed everywhere. */
+function mulberry(from: number): () => number {
+  let state = from >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Text that is hard for each of the passes. */
+const worst = [
+  "<",
+  "< ",
+  "<think>",
+  "</function>",
+  "&lt;",
+  "<function ",
+  "\\",
+  "%3c",
+  "<a",
+  "а<",
+  "ﬀ<",
+  "&#060;",
+  "x",
+];
+
+t.test("work is linear in the length of hostile input", async (t) => {
+  const characters = (length: number, unit: string, inside: boolean): number => {
+    const filler = unit.repeat(Math.floor(length / unit.length));
+    const work = { characters: 0 };
+    parseReply(inside ? tagged("INSERT", filler) : filler, work);
+    return work.characters;
   };
   for (const unit of worst) {
-    time(2000, unit);
-    const short = Math.min(...[1, 2, 3].map(() => time(2000, unit)));
-    const long = Math.min(...[1, 2, 3].map(() => time(16000, unit)));
-    // Eight times the text; quadratic would be 64 times. Loose, for a busy machine.
-    t.ok(long < short * 32 + 2e6, `${JSON.stringify(unit)}: ${(long / short).toFixed(1)} times`);
+    for (const inside of [true, false]) {
+      const [once, twice, eight] = [1500, 3000, 12000].map((length) => characters(length / 3, unit, inside));
+      const title = `${JSON.stringify(unit)} ${inside ? "inside a reply" : "alone"}`;
+      // What a reply of no filler costs drops out of differences; linear: 1 → 2 → 8 gives a ratio of 7 + 1.
+      const slope = (twice ?? 0) - (once ?? 0);
+      t.ok((eight ?? 0) - (twice ?? 0) <= 6 * slope * 1.02 + 200, `${title}: ${once}, ${twice}, ${eight}`);
+      t.ok((eight ?? 0) < 400 * 4000, "at most some hundred looks at a character");
+    }
   }
 });

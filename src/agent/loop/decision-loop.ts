@@ -4,24 +4,17 @@
  * without progress, or after a stop the loop waits for a person, whose choice goes through the same gate. Whatever is
  * unexpected ends in a stop first and an explanation afterwards; nothing resumes by itself.
  */
-import { randomUUID } from "node:crypto";
-import { asCellError, CellError } from "../../base/errors.js";
 import { withDeadline } from "../../base/clock.js";
+import { asCellError, CellError } from "../../base/errors.js";
 import { and, not, tri } from "../safety/conditions.js";
-import { judge, type Verdict } from "../safety/gate.js";
 import { Skill, type SkillName } from "../safety/skill-names.js";
 import type { CellState, Observation, Proposal, Reason } from "../safety/types.js";
-import type { Reply } from "../reasoners/reasoner.js";
 import { ask } from "./ask.js";
-import { decisionAction, decisionRecord, skillEndAction, skillStartAction } from "./decision-record.js";
-import {
-  possibleCommands,
-  rationaleNote,
-  type DecisionSource,
-  type LoopState,
-  type OperatorCommand,
-} from "./events.js";
-import { runGuarded, type GuardedEnd } from "./guarded-run.js";
+import { CallBox } from "./call-box.js";
+import { decisionAction } from "./decision-record.js";
+import { possibleCommands, type LoopState, type OperatorCommand } from "./events.js";
+import { execute } from "./execution.js";
+import { cycleEvent, judgeCandidate, stopReason, type Candidate, type Judgement } from "./judgement.js";
 import type { Capture, LoopOptions, LoopPorts } from "./ports.js";
 import { ProgressWatch } from "./progress-watch.js";
 import { Tally, type LoopCounts } from "./tally.js";
@@ -50,15 +43,6 @@ interface Chosen {
   readonly by: string;
 }
 
-/** What is put before the gate, and where it came from. */
-interface Candidate {
-  readonly source: DecisionSource;
-  readonly by?: string;
-  readonly reply?: Reply;
-  readonly proposal?: Proposal;
-  readonly reasons: readonly Reason[];
-}
-
 export class DecisionLoop {
   private state: LoopState = "idle";
   private reason = "";
@@ -68,7 +52,9 @@ export class DecisionLoop {
   private chosen: Chosen | undefined;
   private running: SkillName | undefined;
   private interrupt = new AbortController();
-  private wake: (() => void) | undefined;
+  /** The observation that carries a decision already. */
+  private decidedId: string | undefined;
+  private readonly calls = new CallBox();
   private readonly tally = new Tally();
   private readonly progress: ProgressWatch;
 
@@ -100,7 +86,7 @@ export class DecisionLoop {
     if (this.state !== "idle") throw new CellError("COMMAND_INVALID", `the loop is ${this.state} already`);
     const onAbort = (): void => {
       this.breakOff("the procedure was ended by its caller");
-      this.wake?.();
+      this.calls.ring();
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -134,6 +120,8 @@ export class DecisionLoop {
     this.require("reset");
     const { stopNumber, reason } = this.ports.latch.state;
     const state = await this.ports.readState();
+    // On disk first: a reset that cannot be recorded clears nothing.
+    await this.ports.audit.append(`operator:${by}`, "operator.reset", { stopNumber, reason });
     const result = this.ports.latch.reset(
       { stopNumber, by },
       {
@@ -142,9 +130,8 @@ export class DecisionLoop {
       },
     );
     if (!result.cleared) throw new CellError("COMMAND_INVALID", `not reset: ${result.why}`);
-    await this.ports.audit.append(`operator:${by}`, "operator.reset", { stopNumber, reason });
     this.enter("waiting_operator", `reset by ${by} after: ${this.reason}`);
-    this.wake?.();
+    this.calls.ring();
   }
 
   /** Runs the suggested skill through the gate, on a fresh observation. */
@@ -197,7 +184,7 @@ export class DecisionLoop {
     this.progress.forgive();
     this.note(by, action, { skill: chosen?.skill ?? null });
     this.enter("running", reason);
-    this.wake?.();
+    this.calls.ring();
   }
 
   private require(command: OperatorCommand): void {
@@ -229,10 +216,11 @@ export class DecisionLoop {
           break;
         case "waiting_operator":
         case "stopped":
-          if (!(await this.personCame())) return this.result("operator");
+          if (!(await this.calls.rungWithin(this.options.operatorWaitS, this.ports.clock)))
+            return this.result("operator");
           break;
         case "takeover":
-          await this.wakened();
+          await this.calls.rung();
           break;
         case "completed":
           return this.result("completed");
@@ -328,35 +316,14 @@ export class DecisionLoop {
     freshState: CellState | undefined,
     interrupted: AbortSignal,
   ): Promise<void> {
-    const { proposal } = candidate;
-    const judgedAtS = this.ports.clock.now();
-    const verdict =
-      proposal === undefined || freshState === undefined
-        ? undefined
-        : judge(judgedAtS, proposal, observation, freshState, this.options.limits);
-    const unread: Reason[] =
-      freshState === undefined ? [{ code: "stale", detail: "the cell state cannot be read" }] : [];
-    const reasons = [...candidate.reasons, ...unread, ...(verdict?.reasons ?? [])];
-    const allowed = reasons.length === 0 && verdict?.allowed === true;
+    const judgement = this.judge(candidate, observation, freshState, this.decidedId === observation.id);
+    this.decidedId = observation.id;
+    const { verdict, allowed, reasons, record } = judgement;
     if (verdict !== undefined) this.tally.judged(verdict);
     this.tally.cycles++;
-    this.refusalsInRow = allowed ? 0 : this.refusalsInRow + 1;
-    const decisionId = `decision-${randomUUID()}`;
-    const record = decisionRecord({
-      ...candidate,
-      decisionId,
-      cycle: this.cycle,
-      reasoner: this.ports.reasoner.name,
-      observation,
-      judgedAtS,
-      ...(freshState === undefined ? {} : { freshState }),
-      limits: this.options.limits,
-      ...(verdict === undefined ? {} : { verdict }),
-      reasons,
-      refusalsInRow: this.refusalsInRow,
-    });
+    this.refusalsInRow = record.refusalsInRow;
     await this.ports.audit.append("loop", decisionAction, record);
-    this.emitCycle(candidate, observation, verdict, reasons, allowed);
+    this.ports.emit(cycleEvent(judgement, this.ports.clock.now()));
     if (interrupted.aborted) return;
     if (!allowed || verdict === undefined || freshState === undefined) {
       await this.refused(candidate, reasons);
@@ -367,55 +334,51 @@ export class DecisionLoop {
       await this.withoutProgress(obstacle, observation, interrupted);
       return;
     }
-    const answer = proposal?.answer ?? "";
+    const answer = candidate.proposal?.answer ?? "";
     const why = verdict.skill === Skill.stop ? stopReason(answer, freshState) : answer;
-    await this.execute(verdict.skill, observation, decisionId, why, interrupted);
+    await this.carryOut(verdict.skill, observation, record.decisionId, why, interrupted);
   }
 
-  private async execute(
+  private judge(
+    candidate: Candidate,
+    observation: Observation,
+    freshState: CellState | undefined,
+    alreadyDecided: boolean,
+  ): Judgement {
+    return judgeCandidate({
+      candidate,
+      observation,
+      freshState,
+      limits: this.options.limits,
+      judgedAtS: this.ports.clock.now(),
+      cycle: this.cycle,
+      reasoner: this.ports.reasoner.name,
+      refusalsInRow: this.refusalsInRow,
+      alreadyDecided,
+    });
+  }
+
+  private async carryOut(
     skill: SkillName,
     observation: Observation,
     decisionId: string,
     why: string,
     interrupted: AbortSignal,
   ): Promise<void> {
-    const { audit, clock, latch } = this.ports;
     this.suggestion = undefined;
-    await audit.append("loop", skillStartAction, { decisionId, skill, observationId: observation.id });
-    const withheld = interrupted.aborted || (latch.latched && skill !== Skill.stop);
-    if (withheld) {
-      await audit.append("loop", skillEndAction, {
-        decisionId,
-        skill,
-        status: "stopped",
-        detail: "not begun",
-      });
-      if (!interrupted.aborted) this.enter("stopped", latch.state.reason);
+    const running = (program: SkillName | undefined): void => {
+      if (program !== undefined) this.tally.skillsRun++;
+      this.running = program;
+    };
+    const given = { skill, observation, decisionId, cycle: this.cycle, why, interrupted, running };
+    const end = await execute(given, this.ports, this.options);
+    if (end.withheld) {
+      if (!interrupted.aborted) this.enter("stopped", this.ports.latch.state.reason);
       return;
-    }
-    this.tally.skillsRun++;
-    this.running = skill;
-    const startS = clock.now();
-    this.emitSkill(skill, "started", "started", why, {});
-    let end: GuardedEnd;
-    try {
-      const program = this.ports.skills.get(skill);
-      const run = { program, observation, decisionId, cycle: this.cycle, interrupted };
-      end = await runGuarded(run, this.ports, this.options);
-    } finally {
-      this.running = undefined;
     }
     const { outcome, defect } = end;
     this.progress.ended(outcome);
     if (outcome.status !== "succeeded") this.tally.skillsFailed++;
-    await audit.append("skill", skillEndAction, {
-      decisionId,
-      skill,
-      ...outcome,
-      defect: defect?.message ?? null,
-      durationS: clock.now() - startS,
-    });
-    this.emitSkill(skill, "ended", outcome.status, outcome.detail, outcome.measurements ?? {});
     if (defect !== undefined) {
       await this.latchStop(`${skill} broke: ${defect.message}`);
     } else if (skill === Skill.stop) {
@@ -436,30 +399,13 @@ export class DecisionLoop {
       await this.latchStop(error.message);
       return;
     }
-    const judgedAtS = this.ports.clock.now();
-    const verdict = judge(judgedAtS, proposal, observation, freshState, this.options.limits);
-    const decisionId = `decision-${randomUUID()}`;
-    const candidate: Candidate = { source: "loop", proposal, reasons: [] };
-    const record = decisionRecord({
-      ...candidate,
-      decisionId,
-      cycle: this.cycle,
-      reasoner: this.ports.reasoner.name,
-      observation,
-      judgedAtS,
-      freshState,
-      limits: this.options.limits,
-      verdict,
-      reasons: verdict.reasons,
-      refusalsInRow: this.refusalsInRow,
-    });
+    // The stop takes the place of the decision that leads nowhere, on the same observation.
+    const judgement = this.judge({ source: "loop", proposal, reasons: [] }, observation, freshState, false);
+    const { record, allowed } = judgement;
     await this.ports.audit.append("loop", decisionAction, record);
-    this.emitCycle(candidate, observation, verdict, verdict.reasons, verdict.allowed);
-    if (verdict.allowed) {
-      await this.execute(Skill.stop, observation, decisionId, error.message, interrupted);
-    } else {
-      await this.latchStop(error.message);
-    }
+    this.ports.emit(cycleEvent(judgement, this.ports.clock.now()));
+    if (allowed) await this.carryOut(Skill.stop, observation, record.decisionId, error.message, interrupted);
+    else await this.latchStop(error.message);
   }
 
   private async refused(candidate: Candidate, reasons: readonly Reason[]): Promise<void> {
@@ -527,7 +473,7 @@ export class DecisionLoop {
   private breakOff(reason: string, andStop = true): void {
     if (andStop) this.ports.stop(reason).catch(() => undefined);
     this.interrupt.abort(new CellError("SAFETY_STOPPED", reason));
-    this.wake?.();
+    this.calls.ring();
   }
 
   private async fail(error: unknown): Promise<LoopResult> {
@@ -539,32 +485,6 @@ export class DecisionLoop {
       .append("loop", "procedure.failed", { code: known.code, detail: known.detail, remedy: known.remedy })
       .catch(() => undefined);
     return this.result("failed");
-  }
-
-  /** False when nobody came within the configured time. */
-  private async personCame(): Promise<boolean> {
-    const { operatorWaitS } = this.options;
-    if (operatorWaitS === undefined) {
-      await this.wakened();
-      return true;
-    }
-    const enough = new AbortController();
-    const late = this.ports.clock
-      .sleep(operatorWaitS, enough.signal)
-      .then(() => false)
-      .catch(() => true);
-    const came = await Promise.race([this.wakened().then(() => true), late]);
-    enough.abort(new CellError("LINK_ABORTED", "somebody came"));
-    return came;
-  }
-
-  private wakened(): Promise<void> {
-    return new Promise((resolve) => {
-      this.wake = () => {
-        this.wake = undefined;
-        resolve();
-      };
-    });
   }
 
   private ended(): boolean {
@@ -584,60 +504,7 @@ export class DecisionLoop {
     });
   }
 
-  private emitCycle(
-    candidate: Candidate,
-    observation: Observation,
-    verdict: Verdict | undefined,
-    reasons: readonly Reason[],
-    allowed: boolean,
-  ): void {
-    this.ports.emit({
-      kind: "cycle",
-      cycle: this.cycle,
-      atS: this.ports.clock.now(),
-      observationId: observation.id,
-      source: candidate.source,
-      reasoner: this.ports.reasoner.name,
-      rationale: candidate.proposal?.rationale ?? "",
-      answer: candidate.proposal?.answer ?? "",
-      skill: candidate.proposal?.skill ?? null,
-      verdict: allowed ? "allowed" : "refused",
-      reasons,
-      violations: verdict?.violations ?? [],
-      refusalsInRow: this.refusalsInRow,
-      note: rationaleNote,
-    });
-  }
-
-  private emitSkill(
-    skill: SkillName,
-    phase: "started" | "ended",
-    name: string,
-    detail: string,
-    measurements: Readonly<
-      Record<string, number | string | boolean | null | readonly number[] | readonly string[]>
-    >,
-  ): void {
-    this.ports.emit({
-      kind: "skill",
-      cycle: this.cycle,
-      atS: this.ports.clock.now(),
-      skill,
-      phase,
-      name,
-      detail,
-      measurements,
-    });
-  }
-
   private result(outcome: LoopResult["outcome"]): LoopResult {
     return { outcome, state: this.state, reason: this.reason, counts: this.tally.counts() };
   }
-}
-
-/** A person who finds the cell stopped is told what was measured, not only what the reasoner answered. */
-function stopReason(answer: string, { selfCheckDetail }: CellState): string {
-  return selfCheckDetail === undefined || selfCheckDetail === ""
-    ? answer
-    : `${answer} Self-check: ${selfCheckDetail}.`;
 }

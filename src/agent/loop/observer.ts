@@ -107,11 +107,8 @@ export class Observer {
       emergencyStop: tri(arm?.emergencyStopped ?? false),
       protectiveStop: tri(arm?.protectiveStopped ?? false),
       stopLatched: this.parts.stopLatched(),
-      selfCheckOk: faults.length === 0 && session.needleIntact !== false,
-      selfCheckDetail: [
-        ...faults,
-        ...(session.needleIntact === false ? ["the needle has no hook at its tip"] : []),
-      ].join("; "),
+      selfCheckOk: faults.length === 0,
+      selfCheckDetail: faults.join("; "),
       camerasOnline: Object.fromEntries(
         devices.microscopes.map((microscope) => [microscope.name, microscope.online()]),
       ),

@@ -21,6 +21,8 @@ export interface Reply extends ReplyMetadata {
   readonly text: string;
   /** Name and version of what answered, for the record. */
   readonly model?: string;
+  /** What was put together again because a profile says that its server takes replies apart; for the record. */
+  readonly rebuilt?: string;
 }
 
 export interface Reasoner {

@@ -12,6 +12,7 @@ import { canonicalJson } from "../../record/canonical-json.js";
 import { Skill } from "../safety/skill-names.js";
 import type { Observation } from "../safety/types.js";
 import { assemblePrompt, reasonerData } from "./prompt.js";
+import { asItComes, rebuildReply, type ReplyProfile } from "./rebuild-reply.js";
 import type { Reasoner, ReasonerImage, Reply } from "./reasoner.js";
 
 export const workerProtocol = "surgiclaw.reasoner/1";
@@ -25,6 +26,8 @@ export interface ZeromqWorkerOptions {
   readonly budgetS: number;
   /** Whether the worker is told what native vision measured. */
   readonly includeVisual?: boolean;
+  /** How the server behind the worker takes replies apart; by default it does not. */
+  readonly profile?: ReplyProfile;
   readonly clock?: Clock;
 }
 
@@ -225,7 +228,8 @@ export class ZeromqWorkerReasoner implements Reasoner {
       return;
     }
     this.count.replies++;
-    pending.resolve(asReply(header, text, this.clock.now()));
+    const reply = asReply(header, text, this.clock.now());
+    pending.resolve(rebuildReply(reply, this.options.profile ?? asItComes));
   }
 }
 

@@ -13,10 +13,18 @@ export type ParseResult =
 
 const tags = ["<think>", "</think>", "<answer>", "</answer>", "<function>", "</function>"] as const;
 
+/** Characters looked at, each time: what the running time is proportional to. */
+export interface ParserWork {
+  characters: number;
+}
+
 const refuse = (code: ReasonCode, detail: string): ParseResult => ({ ok: false, reason: { code, detail } });
 
-/** @param reply text, or bytes taken as they are: no byte-order mark is skipped, invalid UTF-8 is refused. */
-export function parseReply(reply: string | Uint8Array): ParseResult {
+/**
+ * @param reply text, or bytes taken as they are: no byte-order mark is skipped, invalid UTF-8 is refused
+ * @param work counts what was looked at
+ */
+export function parseReply(reply: string | Uint8Array, work: ParserWork = { characters: 0 }): ParseResult {
   const size = typeof reply === "string" ? Buffer.byteLength(reply) : reply.length;
   if (size > replyLimitBytes) {
     return refuse("length", `${size} bytes, more than ${replyLimitBytes}`);
@@ -25,7 +33,9 @@ export function parseReply(reply: string | Uint8Array): ParseResult {
   if (text === undefined) return refuse("char", "the bytes are not valid UTF-8");
   if (isBlank(text)) return refuse("empty", "nothing but blanks");
 
-  return checkCharacters(text) ?? checkTagCounts(text) ?? readBlocks(text);
+  // Blank check, characters, special tokens, blocks: once each over the text, whatever is in it.
+  work.characters += 4 * text.length;
+  return checkCharacters(text) ?? checkTagCounts(text, work) ?? readBlocks(text);
 }
 
 function decode(bytes: Uint8Array): string | undefined {
@@ -60,15 +70,16 @@ function checkCharacters(text: string): ParseResult | undefined {
   return undefined;
 }
 
-function checkTagCounts(text: string): ParseResult | undefined {
-  const raw = countRawTags(text);
+function checkTagCounts(text: string, work: ParserWork): ParseResult | undefined {
+  const raw = countRawTags(text, work);
   for (const tag of tags) {
     const count = raw.get(tag) ?? 0;
     if (count !== 1) return refuse("count", `${tag} appears ${count} times`);
   }
   const folded = fold(text);
+  work.characters += text.length + 2 * folded.length;
   if (folded.includes("<|")) return refuse("special_token", "a special token in look-alike spelling");
-  const alike = countLookAlikes(folded);
+  const alike = countLookAlikes(folded, work);
   if (alike.dialect !== undefined) return refuse("channel", `a call in another dialect: <${alike.dialect}`);
   for (const tag of tags) {
     const count = alike.counts.get(tag) ?? 0;
@@ -77,10 +88,12 @@ function checkTagCounts(text: string): ParseResult | undefined {
   return undefined;
 }
 
-function countRawTags(text: string): Map<string, number> {
+function countRawTags(text: string, work: ParserWork): Map<string, number> {
   const counts = new Map<string, number>();
+  work.characters += text.length;
   for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at + 1)) {
     for (const tag of tags) {
+      work.characters += tag.length;
       if (text.startsWith(tag, at)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     }
   }
@@ -139,12 +152,17 @@ const longestWord = 14;
 /** Ways to write `<` without writing it. */
 const openings = ["<", "&lt;", "&lt", "&#60;", "&#060;", "&#x3c;", "&#x003c;", "\\u003c", "\\x3c", "%3c"];
 
+const openingsLength = openings.join("").length;
+
 const isBlankCode = (code: number): boolean =>
   code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 const isWordCode = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || code === 0x5f;
 
 /** Counts tags however spelt: blanks inside, attributes, `=`, HTML entities and escapes for the bracket. */
-function countLookAlikes(folded: string): {
+function countLookAlikes(
+  folded: string,
+  work: ParserWork,
+): {
   readonly counts: Map<string, number>;
   readonly dialect?: string;
 } {
@@ -152,16 +170,19 @@ function countLookAlikes(folded: string): {
   let at = 0;
   while (at < folded.length) {
     const opening = openingAt(folded, at);
+    work.characters++;
     if (opening === undefined) {
       at++;
       continue;
     }
+    work.characters += openingsLength;
     let cursor = skipBlanks(folded, at + opening.length);
     const closing = folded[cursor] === "/" || folded[cursor] === "\\";
     if (closing) cursor = skipBlanks(folded, cursor + 1);
     let end = cursor;
     while (end < folded.length && end - cursor <= longestWord && isWordCode(folded.charCodeAt(end))) end++;
     const word = folded.slice(cursor, end);
+    work.characters += end - at;
     if (dialects.has(word)) return { counts, dialect: word };
     if (tagWords.has(word)) {
       const tag = `<${closing ? "/" : ""}${word}>`;

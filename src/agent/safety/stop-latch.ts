@@ -29,6 +29,9 @@ export interface ResetConditions {
 export type ResetResult = { readonly cleared: true } | { readonly cleared: false; readonly why: string };
 
 export class StopLatch {
+  /** Called after every engagement and every reset. */
+  onChange: (state: LatchState) => void = () => undefined;
+
   private current: LatchState = { latched: false, stopNumber: 0, reason: "", sinceS: 0 };
 
   get state(): LatchState {
@@ -45,6 +48,7 @@ export class StopLatch {
    */
   engage(reason: string, nowS: number): number {
     this.current = { latched: true, stopNumber: this.current.stopNumber + 1, reason, sinceS: nowS };
+    this.onChange(this.current);
     return this.current.stopNumber;
   }
 
@@ -60,6 +64,7 @@ export class StopLatch {
       return kept("an emergency or protective stop is not known to be released");
     if (conditions.selfCheckOk !== true) return kept("the self-check is not known to have passed");
     this.current = { ...this.current, latched: false };
+    this.onChange(this.current);
     return { cleared: true };
   }
 }

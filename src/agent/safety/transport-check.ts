@@ -17,6 +17,8 @@ export interface ReplyMetadata {
   readonly toolCalls?: readonly unknown[];
   /** Text that the server put into a channel of its own; never a source of functions. */
   readonly reasoning?: string;
+  /** Outcome of the start-up probe of a server that promises constrained output; the parser relies on no promise. */
+  readonly constraintProbe?: "passed" | "failed";
 }
 
 /** Age: from the observation to now, s. */
@@ -46,6 +48,9 @@ export function checkTransport(
   }
   if (reply.reasoning !== undefined && reply.reasoning.trim() !== "") {
     reasons.push({ code: "channel", detail: "text in a separate reasoning channel" });
+  }
+  if (reply.constraintProbe !== undefined && reply.constraintProbe !== "passed") {
+    reasons.push({ code: "transport", detail: "the server did not apply the constraint that it promised" });
   }
   if (reply.observationId !== observation.id) {
     reasons.push({

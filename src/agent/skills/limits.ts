@@ -46,4 +46,6 @@ export const working = {
     retractSpeedMS: 0.1,
     retractAccelerationMS2: 20,
   },
+  /** What the needle's motions must show while they last; far slower than any of them, far quicker than a deadline. */
+  needleProgress: { leastM: 20e-6, withinS: 1, arrivalM: 15e-6 },
 } as const;

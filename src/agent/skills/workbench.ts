@@ -33,6 +33,7 @@ import {
   type ViewModel,
   type ViewPair,
 } from "../perception/view-model.js";
+import { MotionProgress } from "../safety/motion-progress.js";
 import type { ProcedureTarget } from "../procedure/schema.js";
 import { working } from "./limits.js";
 import type { Session } from "./session.js";
@@ -251,7 +252,9 @@ export class Workbench {
     signal: AbortSignal,
   ): Promise<void> {
     this.parts.assertMayMove();
-    await this.devices.needle.moveTo(positionM, motion, signal);
+    await this.whileItGetsOn([positionM], 0, signal, (watched) =>
+      this.devices.needle.moveTo(positionM, motion, watched),
+    );
   }
 
   async stroke(
@@ -259,7 +262,43 @@ export class Workbench {
     signal: AbortSignal,
   ): ReturnType<CellDevices["needle"]["stroke"]> {
     this.parts.assertMayMove();
-    return this.devices.needle.stroke(stroke, signal);
+    const goals = [stroke.depthPositionM, stroke.retractToM];
+    return this.whileItGetsOn(goals, stroke.dwellS, signal, (watched) =>
+      this.devices.needle.stroke(stroke, watched),
+    );
+  }
+
+  /** Looks whether the needle comes nearer to its goals; stops it first and explains afterwards. @throws SAFETY_GUARD */
+  private async whileItGetsOn<T>(
+    goalsM: readonly number[],
+    restS: number,
+    signal: AbortSignal,
+    move: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { needle } = this.devices;
+    const progress = new MotionProgress(goalsM, { ...working.needleProgress, restS }, this.clock.now());
+    const over = new AbortController();
+    const watch = async (): Promise<never> => {
+      for (;;) {
+        await this.clock.sleep(0.02, over.signal);
+        let why: string | undefined;
+        try {
+          why = progress.look(this.clock.now(), needle.position());
+        } catch {
+          // A position that is not known: the driver has noticed, and its motion fails by itself.
+        }
+        if (why === undefined) continue;
+        needle.stop();
+        throw new CellError("SAFETY_GUARD", `the needle: ${why}`);
+      }
+    };
+    const watching = watch();
+    watching.catch(() => undefined);
+    try {
+      return await Promise.race([move(AbortSignal.any([signal, over.signal])), watching]);
+    } finally {
+      over.abort(new CellError("LINK_ABORTED", "the motion is over"));
+    }
   }
 
   setInTissue(inTissue: boolean): void {

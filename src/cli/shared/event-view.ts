@@ -23,7 +23,7 @@ function cycleLines(event: CycleEvent): string[] {
 }
 
 /** Four significant digits; of a list the first entries. */
-function valueText(value: unknown): string {
+export function valueText(value: unknown): string {
   if (typeof value === "number") return String(Number(value.toPrecision(4)));
   if (!Array.isArray(value)) return oneLine(typeof value === "string" ? value : JSON.stringify(value), 60);
   const shown = value.slice(0, 4).map(valueText);
@@ -31,7 +31,7 @@ function valueText(value: unknown): string {
 }
 
 /** `treM=0.00021`, SI as measured. */
-const measurementText = (measurements: Readonly<Record<string, unknown>>): string =>
+export const measurementText = (measurements: Readonly<Record<string, unknown>>): string =>
   Object.entries(measurements)
     .map(([name, value]) => `${name}=${valueText(value)}`)
     .join(" ");
@@ -62,6 +62,8 @@ export function eventLines(item: CellEvent): string[] {
       return [skillLine(item.event)];
     case "state":
       return [stateLine(item.event)];
+    case "checkpoint":
+      return [paint("dim", `checkpoint ${item.event.stream} ${item.event.seq}`)];
     case "log":
       return [
         paint(

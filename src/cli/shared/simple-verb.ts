@@ -9,7 +9,7 @@ type ControlOptions = ConnectionOptions & { readonly force?: boolean };
 /** Methods whose result is one sentence. */
 export type SimpleMethod = Extract<
   MethodName,
-  "reset" | "confirm" | "retry" | "choose" | "takeover" | "handback" | "home"
+  "reset" | "confirm" | "retry" | "choose" | "takeover" | "handback" | "override" | "home"
 >;
 
 /** Calls a controlling method and prints its sentence. */
@@ -35,7 +35,7 @@ export const withControl = (command: Command): Command =>
 /** A verb without arguments. */
 export function simpleVerb(
   program: Command,
-  method: Exclude<SimpleMethod, "choose">,
+  method: Exclude<SimpleMethod, "choose" | "override">,
   description: string,
   example: string,
 ): void {

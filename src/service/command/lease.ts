@@ -14,9 +14,12 @@ interface Holder {
 
 export class Lease {
   private holder: Holder | undefined;
-  private lastEpoch = 0;
 
-  constructor(private leaseS: number) {}
+  /** @param lastEpoch the highest ever granted, by whomever */
+  constructor(
+    private leaseS: number,
+    private lastEpoch = 0,
+  ) {}
 
   setDuration(leaseS: number): void {
     this.leaseS = leaseS;

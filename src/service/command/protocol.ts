@@ -4,6 +4,8 @@
  */
 import { z } from "zod";
 import { loopStates, type LoopState } from "../../agent/loop/events.js";
+import { severities } from "../../agent/safety/fault-rules.js";
+import { checkpointSchema } from "../../record/checkpoint.js";
 import { isSkillName } from "../../agent/safety/skill-names.js";
 
 export const protocolVersion = 1;
@@ -31,6 +33,17 @@ export const deviceStatusSchema = z.object({
 });
 export type DeviceStatus = z.output<typeof deviceStatusSchema>;
 
+export const faultStatusSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  severity: z.enum(severities),
+  /** An operator goes on in spite of it. */
+  overridden: z.boolean(),
+  mayOverride: z.boolean(),
+  remedy: z.string(),
+});
+export type FaultStatus = z.output<typeof faultStatusSchema>;
+
 export const statusSchema = z.object({
   cell: z.string(),
   current: z.enum(lifecycleStates),
@@ -46,6 +59,8 @@ export const statusSchema = z.object({
   refusalsInRow: z.int(),
   /** Set by a stop, cleared by a person's reset. */
   stopLatched: z.boolean(),
+  /** Faults that stand now, by the rules of the arbiter. */
+  faults: z.array(faultStatusSchema),
   /** What an operator may do now. */
   possible: z.array(z.string()),
   devices: z.array(deviceStatusSchema),
@@ -153,6 +168,12 @@ export const methods = {
     params: z.strictObject(controlled),
     result: done,
   },
+  override: {
+    summary: "Goes on in spite of a fault whose rule permits it, until it is gone.",
+    control: true,
+    params: z.strictObject({ ...controlled, fault: text }),
+    result: done,
+  },
   home: {
     summary:
       "Searches the origin of every axis that has none: Z first, away from the tissue. Only between procedures.",
@@ -209,12 +230,16 @@ export const logEventSchema = z.object({
 });
 export type LogEvent = z.output<typeof logEventSchema>;
 
+/** The signed head of an audit chain, for a machine that keeps it. */
+export const checkpointEventSchema = checkpointSchema.extend({ atS: z.number() });
+
 /** Topic -> schema. `state` carries the whole status whenever it changes. */
 export const eventSchemas = {
   cycle: cycleEventSchema,
   skill: skillEventSchema,
   state: statusSchema,
   log: logEventSchema,
+  checkpoint: checkpointEventSchema,
 } as const;
 
 export type Topic = keyof typeof eventSchemas;

@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { Clock } from "../../base/clock.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import { explainIssues } from "../../base/yaml-file.js";
+import type { Lease } from "./lease.js";
 import { permit, prepareSocketFile } from "./ipc-socket.js";
-import { Lease } from "./lease.js";
+import { Authority } from "./authority.js";
 import {
   isMethod,
   maxMessageBytes,
@@ -30,6 +31,8 @@ export interface CommandServerOptions {
   /** Octal text, as in the configuration. */
   readonly mode: string;
   readonly leaseS: number;
+  /** Counts the daemon's lives, so that epochs never come twice; 0 where no earlier life is to be told apart. */
+  readonly start?: number;
   readonly version: string;
   readonly clock: Clock;
   /** Told about requests that were refused before they reached the cell. */
@@ -49,30 +52,12 @@ class ProtocolError extends Error {
   }
 }
 
-/** Ids of controlling calls already taken: a repeated one is refused, never executed twice. */
-class SeenIds {
-  private readonly order: string[] = [];
-  private readonly known = new Set<string>();
-
-  constructor(private readonly limit: number) {}
-
-  /** False when it was there before. */
-  add(id: string): boolean {
-    if (this.known.has(id)) return false;
-    this.known.add(id);
-    this.order.push(id);
-    if (this.order.length > this.limit) this.known.delete(this.order.shift() ?? "");
-    return true;
-  }
-}
-
 export class CommandServer {
-  readonly lease: Lease;
+  private readonly authority: Authority;
   private router: Router | undefined;
   private publisher: Publisher | undefined;
   private receiving: Promise<void> | undefined;
   private readonly files: string[] = [];
-  private readonly seen = new SeenIds(1024);
   private readonly closing = new AbortController();
   private readonly replies = new SendQueue<Buffer[]>(async (frames) => this.router?.send(frames), 1000);
   private readonly outbox = new SendQueue<CellEvent>(
@@ -84,7 +69,11 @@ export class CommandServer {
     private readonly cell: CellService,
     private readonly options: CommandServerOptions,
   ) {
-    this.lease = new Lease(options.leaseS);
+    this.authority = new Authority(options.leaseS, options.start);
+  }
+
+  get lease(): Lease {
+    return this.authority.lease;
   }
 
   /** Binds both sockets with their permissions. @throws CellError LINK_BUSY, CONFIG_INVALID, LINK_CONNECT */
@@ -210,10 +199,7 @@ export class CommandServer {
     let by = "";
     if (spec.control) {
       const { epoch } = parsed.data as { epoch: number };
-      by = this.lease.use(epoch, this.options.clock.now());
-      if (!this.seen.add(`${epoch}/${id}`)) {
-        throw new CellError("COMMAND_INVALID", `request ${id} was already taken`);
-      }
+      by = this.authority.admit(epoch, id, this.options.clock.now());
     }
     const handler = this.handlers[method] as (params: unknown, by: string) => Promise<unknown>;
     return handler(parsed.data, by);
@@ -253,6 +239,7 @@ export class CommandServer {
       this.lease.keep(true, this.options.clock.now());
       return answer;
     },
+    override: async ({ fault }) => this.cell.override(fault),
     home: async () => this.cell.home(),
     handback: async () => {
       const answer = await this.cell.handback();

@@ -53,6 +53,7 @@ export interface CellService {
   choose(skill: SkillName): Promise<Done>;
   takeover(by: string): Promise<Done>;
   handback(): Promise<Done>;
+  override(fault: string): Promise<Done>;
   /** Origins of stages and needle drive; resolves when all are found. */
   home(): Promise<Done>;
 }

@@ -23,6 +23,8 @@ export interface DaemonOptions {
   readonly notify: NotifySend;
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
+  /** Counts the daemon's lives; 0 where there was none before. */
+  readonly start?: number;
   /** Leave with `unavailable` when a device is missing, instead of trying again. */
   readonly once: boolean;
 }
@@ -68,6 +70,7 @@ export class Daemon {
       mode,
       leaseS,
       version: options.version,
+      start: options.start ?? 0,
       clock,
       onRefused: (why) => log.warn({ why }, "request refused"),
     });
@@ -236,6 +239,7 @@ export class Daemon {
       choose: async (skill) => whenReady(async () => cell.choose(skill)),
       takeover: async (by) => whenReady(async () => cell.takeover(by)),
       handback: async () => whenReady(async () => cell.handback()),
+      override: async (fault) => cell.override(fault),
       home: async () => whenReady(async () => cell.home()),
     };
   }

@@ -15,7 +15,7 @@ import { readUrProfile, type UrProfile } from "../../cell/ur/profile.js";
 import { UrArm } from "../../cell/ur/ur-arm.js";
 import { UrRobot } from "../../cell/ur/ur-robot.js";
 import type { DeviceStatus } from "../command/protocol.js";
-import type { SelfCheckItem } from "./cell.js";
+import type { FaultSignals, Signal } from "../../agent/safety/fault-rules.js";
 import type { Logger } from "./logger.js";
 
 export interface DeviceSetOptions {
@@ -247,33 +247,56 @@ export class DeviceSet implements CellDevices {
     ];
   }
 
-  /** Links, guardian and device states, from what is known; cameras are conditions of their own. */
-  check(): SelfCheckItem[] {
+  /** What the arbiter of faults looks at of devices and guardian, from what is known. */
+  signals(): Pick<
+    FaultSignals,
+    | "armAgeS"
+    | "armFault"
+    | "emergencyStop"
+    | "protectiveStop"
+    | "stagesReady"
+    | "needleReady"
+    | "guardianWatches"
+    | "camerasSilent"
+  > {
     const arm = this.arm.robot.state();
-    const device = (name: string, ready: boolean, detail: string): SelfCheckItem => ({
-      name,
-      passed: ready,
-      detail,
-    });
-    const guardian = this.guardian.status();
-    return [
-      device(
-        "arm link",
-        arm.connected && arm.ageS < 1,
-        arm.connected ? `last sample ${arm.ageS.toFixed(2)} s old` : "no connection",
-      ),
-      device(
-        "stages",
-        this.controller.status.current === "active" || this.controller.status.current === "inactive",
-        this.controller.status.fault?.message ?? this.controller.status.current,
-      ),
-      device(
-        "needle",
-        this.needle.status.current === "active" || this.needle.status.current === "inactive",
-        this.needle.status.fault?.message ?? this.needle.status.current,
-      ),
-      device("guardian", guardian.alive, guardian.alive ? "watching" : guardian.reason),
-    ];
+    const ready = (current: DeviceStatus["current"]): boolean =>
+      current === "active" || current === "inactive";
+    const told = arm.connected && arm.ageS < 1;
+    return {
+      armAgeS: arm.connected ? arm.ageS : "unknown",
+      armFault: arm.lifecycle === "fault",
+      emergencyStop: told ? arm.emergencyStopped : "unknown",
+      protectiveStop: told ? arm.protectiveStopped : "unknown",
+      stagesReady: ready(this.controller.status.current),
+      needleReady: ready(this.needle.status.current),
+      guardianWatches: this.guardian.alive,
+      camerasSilent: this.microscopes.filter((microscope) => !microscope.online()).length,
+    };
+  }
+
+  /** What a device itself says about a fault of it. */
+  faultDetail(signal: Signal): string {
+    const arm = this.arm.robot.state();
+    switch (signal) {
+      case "armAgeS":
+        return arm.connected ? `the last is ${arm.ageS.toFixed(2)} s old` : "no connection";
+      case "armFault":
+        return arm.fault?.message ?? arm.lifecycle;
+      case "stagesReady":
+        return this.controller.status.fault?.message ?? this.controller.status.current;
+      case "needleReady":
+        return this.needle.status.fault?.message ?? this.needle.status.current;
+      case "guardianWatches":
+        return this.guardian.status().reason;
+      case "camerasSilent":
+        return this.microscopes
+          .filter((microscope) => !microscope.online())
+          .map(({ name }) => name)
+          .join(", ");
+      default:
+        return "";
+    }
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import { asCellError, CellError } from "../../base/errors.js";
 import { projectRoot } from "../../base/paths.js";
 import { cellAddon } from "../../cell/native.js";
 import { createCell } from "./compose.js";
+import { countStart } from "../command/authority.js";
 import { Daemon } from "./daemon.js";
 import { daemonExit } from "./exit-codes.js";
 import { createLogger } from "./logger.js";
@@ -84,6 +85,9 @@ async function main(args: readonly string[]): Promise<number> {
     notify: (message) => cellAddon().notifySystemd(message),
     env: process.env,
     version: await version(),
+    start: await countStart(path.join(loaded.config.record.folder, "starts.json"), (why) =>
+      log.warn({ why }, "the start was not counted"),
+    ),
     once: options.once,
   });
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -2,7 +2,7 @@
  * The cell of this daemon: devices, session, skills, loop and recording brought together. The daemon decides when; this
  * knows what. Everything that may move goes through the loop's gate or is entered in the audit log before it moves.
  */
-import { mkdir, readFile, statfs } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { calibratedEdges, loadCalibration, type Calibration } from "../../base/calibration-file.js";
 import { readCellFile, type CellFile } from "../../base/cell-file.js";
@@ -21,6 +21,8 @@ import type { Reasoner } from "../../agent/reasoners/reasoner.js";
 import { RulesReasoner } from "../../agent/reasoners/rules.js";
 import { ZeromqWorkerReasoner } from "../../agent/reasoners/zeromq-worker.js";
 import type { SkillName } from "../../agent/safety/skill-names.js";
+import type { StandingFault } from "../../agent/safety/fault-arbiter.js";
+import type { FaultRule, FaultSignals, Signal } from "../../agent/safety/fault-rules.js";
 import { StopLatch } from "../../agent/safety/stop-latch.js";
 import type { CellState } from "../../agent/safety/types.js";
 import { Session } from "../../agent/skills/session.js";
@@ -28,11 +30,16 @@ import { Workbench } from "../../agent/skills/workbench.js";
 import { cellAddon, type FrameLease } from "../../cell/native.js";
 import { joints } from "../../cell/ur/kinematics.js";
 import { singularityLevel, singularityMeasures, type SingularityLevel } from "../../cell/ur/singularity.js";
+import type { CheckpointOptions } from "../../record/checkpoint-keeper.js";
+import { CheckpointSigner } from "../../record/checkpoint.js";
 import { Recording } from "../../record/recording.js";
 import type { CellStatus } from "../command/protocol.js";
 import type { Done, PlanAnswer, PlanRequest, StartAnswer, StartRequest } from "../command/service.js";
 import type { Cell, CellContext, SelfCheckItem } from "./cell.js";
 import { DeviceSet } from "./device-set.js";
+import { DiskWatch } from "./disk-watch.js";
+import { FaultWatch } from "./fault-watch.js";
+import { LatchMemory } from "./latch-memory.js";
 import { ServoRunner } from "./servo-runner.js";
 import { makeSkills } from "./skill-set.js";
 
@@ -63,14 +70,30 @@ export class RobotCell implements Cell {
   private run: Run | undefined;
   private active = false;
   private singular: SingularityLevel = "clear";
-  private diskFault: string | undefined;
-  private diskTimer: NodeJS.Timeout | undefined;
+  private readonly disk = new DiskWatch(() => this.loaded.config.record.folder);
+  private readonly faults: FaultWatch;
+  private readonly beganWallS = Date.now() / 1e3;
+  private readonly beganS: number;
+  private memory: LatchMemory | undefined;
+  /** Whether a stop was latched before the daemon itself began to end. */
+  private latchedBefore: boolean | undefined;
   private lose: (why: string) => void = () => undefined;
   private loss = new Promise<string>(() => undefined);
   private loaded: LoadedConfig;
+  private signer: CheckpointSigner | undefined;
 
   constructor(private readonly context: CellContext) {
     this.loaded = context.loaded;
+    const { clock } = context;
+    this.beganS = clock.now();
+    this.faults = new FaultWatch({
+      clock,
+      signals: () => this.signals(),
+      limits: () => ({ minFreeBytes: this.loaded.config.record.minFreeBytes }),
+      detail: ({ signal }) => this.faultDetail(signal),
+      onChange: (begun, gone) => this.noteFaults(begun, gone),
+      stop: (why) => void this.stop(why, "fault arbiter"),
+    });
   }
 
   // Lifecycle --------------------------------------------------------------------------------------------------------
@@ -86,6 +109,9 @@ export class RobotCell implements Cell {
     const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
     const reasoner = await this.makeReasoner();
     await mkdir(config.record.folder, { recursive: true });
+    this.signer ??= await CheckpointSigner.open(
+      config.record.signingKey ?? path.join(config.record.folder, "audit-key.pem"),
+    );
     try {
       await devices.connect(signal, log);
     } catch (error) {
@@ -103,42 +129,73 @@ export class RobotCell implements Cell {
       if (status.report?.triggered !== true) this.lose(`the guardian is gone: ${status.reason}`);
     };
     this.configured = { file, calibration, devices, servo: new ServoRunner(devices), reasoner };
-    await this.lookAtDisk();
-    this.diskTimer = setInterval(() => void this.lookAtDisk(), 5000);
+    await this.disk.start();
+    await this.recallLatch();
+    this.faults.start();
   }
 
   private async makeReasoner(): Promise<Reasoner> {
-    const { kind, endpoint, mode, deadlineS } = this.loaded.config.reasoner;
+    const { kind, endpoint, mode, deadlineS, ...profile } = this.loaded.config.reasoner;
     if (kind === "rules") return new RulesReasoner();
-    const worker = new ZeromqWorkerReasoner({ endpoint, mode, budgetS: deadlineS });
+    const worker = new ZeromqWorkerReasoner({ endpoint, mode, budgetS: deadlineS, profile });
     await worker.start();
     return worker;
   }
 
   async selfCheck(): Promise<readonly SelfCheckItem[]> {
     await Promise.resolve();
-    return this.items();
+    return this.faults.items();
   }
 
-  private items(): SelfCheckItem[] {
+  /** A stop that an earlier daemon left latched stays latched. */
+  private async recallLatch(): Promise<void> {
+    if (this.memory !== undefined) return;
+    const { clock, log } = this.context;
+    const memory = new LatchMemory(path.join(this.loaded.config.record.folder, "stop-latch.json"), (error) =>
+      log.error({ why: error.message }, "the stop latch is not on disk"),
+    );
+    this.memory = memory;
+    const { latched, reason } = await memory.read();
+    if (latched) this.latch.engage(`latched before this start: ${reason}`, clock.now());
+    this.latch.onChange = (state) => {
+      if (this.latchedBefore === undefined)
+        void memory.write({ latched: state.latched, reason: state.reason });
+    };
+  }
+
+  private signals(): FaultSignals {
     const { devices } = this.need();
-    return [
-      ...devices.check(),
-      { name: "disk", passed: this.diskFault === undefined, detail: this.diskFault ?? "room for recordings" },
-    ];
+    const { clock } = this.context;
+    const run = this.run;
+    return {
+      ...devices.signals(),
+      needleIntact: run?.session.needleIntact ?? "unknown",
+      diskFreeBytes: this.disk.freeBytes,
+      recordWritable: run === undefined || run.finished ? "unknown" : run.recording.audit.writable,
+      eventLoopLateS: this.faults.eventLoopLateS,
+      wallClockStepS: Math.abs(Date.now() / 1e3 - this.beganWallS - (clock.now() - this.beganS)),
+    };
   }
 
-  private async lookAtDisk(): Promise<void> {
-    const { folder, minFreeBytes } = this.loaded.config.record;
-    try {
-      const { bavail, bsize } = await statfs(folder).catch(() => statfs(path.dirname(folder)));
-      const free = bavail * bsize;
-      this.diskFault =
-        free < minFreeBytes
-          ? `${(free / 1e6).toFixed(0)} MB free, ${minFreeBytes / 1e6} MB needed in ${folder}`
-          : undefined;
-    } catch (error) {
-      this.diskFault = `${folder}: ${error instanceof Error ? error.message : String(error)}`;
+  private faultDetail(signal: Signal): string {
+    return signal === "diskFreeBytes"
+      ? this.disk.detail
+      : (this.configured?.devices.faultDetail(signal) ?? "");
+  }
+
+  private noteFaults(begun: readonly StandingFault[], gone: readonly FaultRule[]): void {
+    const { clock, log, publish } = this.context;
+    const audit = this.run?.finished === false ? this.run.recording.audit : undefined;
+    for (const fault of begun) {
+      const { id, severity, remedy } = fault.rule;
+      const said = this.faults.say(fault);
+      log.warn({ fault: id, severity }, said);
+      publish({ topic: "log", event: { atS: clock.now(), level: "warn", message: `${said} (${remedy})` } });
+      audit?.append("arbiter", "fault.begun", { id, severity, said }).catch(() => undefined);
+    }
+    for (const { id, text } of gone) {
+      log.info({ fault: id }, `no longer: ${text}`);
+      audit?.append("arbiter", "fault.gone", { id }).catch(() => undefined);
     }
   }
 
@@ -162,7 +219,11 @@ export class RobotCell implements Cell {
       await run.done.catch(() => undefined);
     }
     this.active = false;
-    clearInterval(this.diskTimer);
+    this.disk.end();
+    this.faults.end();
+    // A stop that only the end of the daemon made is nothing that a person has to reset at the next start.
+    if (this.latchedBefore === false) await this.memory?.write({ latched: false, reason: "" });
+    this.latchedBefore = undefined;
     const configured = this.configured;
     this.configured = undefined;
     if (configured === undefined) return;
@@ -189,6 +250,7 @@ export class RobotCell implements Cell {
       targets: { total: run?.session.targets.length ?? 0, implanted },
       refusalsInRow: loop?.refusalsInRow ?? 0,
       stopLatched: this.latch.latched,
+      faults: this.configured === undefined ? [] : this.faults.status(),
       possible:
         run === undefined || run.finished
           ? ["start", "plan", "stop", ...(this.latch.latched ? ["reset"] : [])]
@@ -199,6 +261,7 @@ export class RobotCell implements Cell {
   }
 
   async stop(reason: string, who: string): Promise<Done> {
+    if (who === "daemon") this.latchedBefore ??= this.latch.latched;
     const run = this.run;
     if (run !== undefined && !run.finished) await run.loop.stop(reason, who);
     else {
@@ -257,6 +320,7 @@ export class RobotCell implements Cell {
       inputs: { "config.yaml": text },
       encoder: { extension: "jpg", encode: (frame) => geometry.encodeJpeg(frame, 85, 1) },
       clock,
+      ...this.checkpoints(),
     });
     try {
       await recording.audit.append(`operator:${by}`, "cell.motion.start", { name, ...request });
@@ -293,7 +357,7 @@ export class RobotCell implements Cell {
         { stopNumber, by },
         {
           stopReleased: !state.emergencyStopped && !state.protectiveStopped,
-          selfCheckOk: this.items().every((item) => item.passed),
+          selfCheckOk: this.faults.obstacles().length === 0,
         },
       );
       if (!result.cleared) throw new CellError("COMMAND_INVALID", `not reset: ${result.why}`);
@@ -353,6 +417,16 @@ export class RobotCell implements Cell {
     };
   }
 
+  /** An operator goes on in spite of a fault whose rule permits it, until it is gone. */
+  async override(fault: string): Promise<Done> {
+    this.faults.override(fault);
+    this.context.log.warn({ fault }, "overridden by the operator");
+    const run = this.run;
+    if (run !== undefined && !run.finished)
+      await run.recording.audit.append(`operator:${by}`, "fault.overridden", { id: fault });
+    return { detail: `${fault} is overridden until it is gone` };
+  }
+
   private async loopDoes(
     command: (loop: DecisionLoop) => void | Promise<void>,
     detail: string,
@@ -392,6 +466,7 @@ export class RobotCell implements Cell {
       inputs: { "config.yaml": text, ...inputs },
       encoder: { extension: "jpg", encode: (frame) => geometry.encodeJpeg(frame, 85, 1) },
       clock,
+      ...this.checkpoints(),
       onLostFrame: (frame, error) => log.warn({ ...frame, why: error.message }, "frame not kept"),
     });
     let lastUsable = false;
@@ -404,7 +479,7 @@ export class RobotCell implements Cell {
       bench,
       perceptionLimits: defaultPerceptionLimits,
       stopLatched: () => this.latch.latched,
-      selfCheckFaults: () => this.faults(),
+      selfCheckFaults: () => this.faults.obstacles(),
       nearSingularity: (q) => this.nearSingularity(q),
       keep: (frame, observationId, cycle) => void recording.frames.store(frame, observationId, cycle),
       withImages: reasoner.name !== "rules",
@@ -418,11 +493,7 @@ export class RobotCell implements Cell {
         runServo: (request, signal) => servo.run(request, signal),
         dh: devices.geometry,
         latch: (why) => void this.latch.engage(why, clock.now()),
-        selfCheck: () =>
-          Promise.resolve([
-            ...this.faults(),
-            ...(session.needleIntact === false ? ["the needle has no hook at its tip"] : []),
-          ]),
+        selfCheck: () => Promise.resolve(this.faults.obstacles()),
       }),
       audit: recording.audit,
       latch: this.latch,
@@ -497,6 +568,21 @@ export class RobotCell implements Cell {
     };
   }
 
+  /** Checkpoints of a chain go to its folder and out as events, for another machine to keep. */
+  private checkpoints(): { checkpoints?: CheckpointOptions } {
+    const { publish, log } = this.context;
+    if (this.signer === undefined) return {};
+    return {
+      checkpoints: {
+        signer: this.signer,
+        periodS: this.loaded.config.record.checkpointS,
+        onCheckpoint: (checkpoint) =>
+          publish({ topic: "checkpoint", event: { ...checkpoint, atS: checkpoint.monotonicS } }),
+        onFailure: (error) => log.warn({ why: error.message }, "checkpoint not kept"),
+      },
+    };
+  }
+
   private bench(session: Session, keep: (frame: FrameLease, label: string) => void): Workbench {
     const { devices, file, calibration } = this.need();
     return new Workbench(
@@ -517,12 +603,6 @@ export class RobotCell implements Cell {
       },
       session,
     );
-  }
-
-  private faults(): string[] {
-    return this.items()
-      .filter((item) => !item.passed)
-      .map((item) => `${item.name}: ${item.detail}`);
   }
 
   private nearSingularity(q: readonly number[]): boolean {

@@ -18,6 +18,7 @@ export class FakeCell implements Cell {
     targets: { total: 0, implanted: 0 },
     refusalsInRow: 0,
     stopLatched: false,
+    faults: [],
     possible: ["start"],
     devices: [],
     recording: null,
@@ -68,6 +69,7 @@ export class FakeCell implements Cell {
     this.calls.push(`start ${request.procedure} ${request.query}`);
     return Promise.resolve({ recording: "/runs/1", targets: 3, detail: "started" });
   };
+  override = (fault: string): Promise<{ detail: string }> => this.say(`override ${fault}`);
   home = (): Promise<{ detail: string }> => this.say("home");
   reset = (): Promise<{ detail: string }> => this.say("reset");
   confirm = (): Promise<{ detail: string }> => this.say("confirm");

@@ -3,6 +3,7 @@
  * after which the script stops the arm by itself, so silence of the PC is a stop on the robot's side.
  * All fields are int32, big-endian; joint angles and lengths travel as multiples of 1e-8 (rad or m).
  */
+import { int32, wireInteger } from "../../../base/units.js";
 import { ByteReader, ByteWriter } from "./bytes.js";
 
 export const reverseCommand = { KEEP_ALIVE: 0, MOVE_JOINTS: 1, MOVE_LINEAR: 2, STOP: 3, QUIT: 4 } as const;
@@ -30,15 +31,18 @@ export interface ReverseCommand {
 }
 
 export function encodeReverseCommand(command: ReverseCommand): Buffer {
+  // A writer of bytes takes NaN for 0, which is a posture: nothing that is no number may come so far.
+  const whole = (value: number, what: string): number =>
+    wireInteger(Math.round(value), int32.low, int32.high, `arm command: ${what}`);
   const writer = new ByteWriter(4 * commandLength)
-    .i32(command.timeoutMs)
-    .i32(command.sequence)
-    .i32(command.kind);
-  for (let i = 0; i < 6; i++) writer.i32(Math.round((command.values[i] ?? 0) * fineScale));
+    .i32(whole(command.timeoutMs, "timeout"))
+    .i32(whole(command.sequence, "sequence"))
+    .i32(whole(command.kind, "kind"));
+  for (let i = 0; i < 6; i++) writer.i32(whole((command.values[i] ?? 0) * fineScale, `value ${i}`));
   return writer
-    .i32(Math.round(command.speed * coarseScale))
-    .i32(Math.round(command.acceleration * coarseScale))
-    .i32(Math.round(command.blend * coarseScale))
+    .i32(whole(command.speed * coarseScale, "speed"))
+    .i32(whole(command.acceleration * coarseScale, "acceleration"))
+    .i32(whole(command.blend * coarseScale, "blend"))
     .finish();
 }
 

@@ -1,0 +1,90 @@
+/** What is done to a daemon in the kill campaign, and when: drawn from a seed, so that a run can be repeated. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { monotonicNow, systemClock } from "../../src/base/clock.js";
+import { Random } from "../../src/base/random.js";
+import { callTwin } from "../../src/cli/shared/twin-client.js";
+import { twinSockets } from "../../src/cli/shared/twin-place.js";
+import type { CellHarness } from "./cell-harness.js";
+import { blockLimits, killLimits, type RestLimits } from "./stop-judgement.js";
+
+const run = promisify(execFile);
+
+export const kinds = [
+  "kill",
+  "freeze",
+  "block",
+  "disk-full",
+  "arm-lost",
+  "stages-lost",
+  "camera-lost",
+] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface KillRun {
+  readonly number: number;
+  readonly kind: Kind;
+  /** After the procedure has begun, s. */
+  readonly afterS: number;
+  /** How long a daemon is held, s. */
+  readonly heldS: number;
+}
+
+/** From the beginning of a procedure: focus, registration with its many moves, and what follows. */
+const longestWaitS = 45;
+
+/** Kinds in turn from a random beginning, so that few runs see different ones; moments anywhere. */
+export function drawRuns(count: number, seed: number): readonly KillRun[] {
+  const random = new Random(seed, "kill campaign");
+  const first = Math.floor(random.uniform(0, kinds.length));
+  return Array.from({ length: count }, (_, index) => ({
+    number: index + 1,
+    kind: kinds[(first + index) % kinds.length] ?? "kill",
+    afterS: random.uniform(0, longestWaitS),
+    heldS: random.uniform(1, 4),
+  }));
+}
+
+export interface Injected {
+  /** The moment from which the daemon, or its device, was gone, monotonic s. */
+  readonly atS: number;
+  /** Until when everything that moved must rest; undefined where the daemon lives on and decides itself. */
+  readonly limits?: RestLimits;
+}
+
+/** Does it to the running cell. */
+export async function inject(cell: CellHarness, { kind, heldS }: KillRun): Promise<Injected> {
+  const pid = cell.daemon?.process.pid ?? 0;
+  const fault = async (name: string, target: string | number): Promise<void> => {
+    await callTwin(twinSockets(cell.place.folder).control, "fault", { fault: name, target });
+  };
+  const atS = monotonicNow();
+  switch (kind) {
+    case "kill":
+      return { atS: await cell.killDaemon(), limits: killLimits };
+    case "freeze":
+      // Every thread stands, the heart's too: the guardian hears nothing.
+      process.kill(pid, "SIGSTOP");
+      await systemClock.sleep(heldS);
+      process.kill(pid, "SIGCONT");
+      return { atS, limits: killLimits };
+    case "block":
+      process.kill(pid, "SIGUSR2");
+      return { atS, limits: blockLimits };
+    case "disk-full":
+      // No file of the daemon may grow any more: the next entry of the log fails in the middle, as on a full disk.
+      await run("prlimit", [`--pid=${pid}`, "--fsize=4096"]);
+      return { atS };
+    case "arm-lost":
+      await fault("link-drop", "arm");
+      return { atS };
+    case "stages-lost":
+      await fault("link-drop", "stages");
+      return { atS };
+    case "camera-lost":
+      await fault("camera-offline", 1);
+      await systemClock.sleep(heldS);
+      await fault("camera-online", 1);
+      return { atS };
+  }
+}
