@@ -30,6 +30,8 @@ const unit = 255;
 
 export class UrModbusClient {
   private client: ModbusRTU | undefined;
+  /** Aborted when the present connection is gone: the library leaves a request unanswered that it was destroyed under. */
+  private gone = new AbortController();
 
   constructor(
     private readonly host: string,
@@ -71,6 +73,7 @@ export class UrModbusClient {
   close(): void {
     const { client } = this;
     this.client = undefined;
+    this.gone.abort();
     client?.destroy(() => undefined);
   }
 
@@ -81,6 +84,7 @@ export class UrModbusClient {
     // The library's own listeners come with the client; an error before them must not end the process.
     socket.on("error", () => socket.destroy());
     const client = new ModbusRTU();
+    this.gone = new AbortController();
     await client.linkTCP(socket, { port: this.port });
     client.setID(unit);
     client.setTimeout(this.replyLimitS * 1e3);
@@ -92,7 +96,10 @@ export class UrModbusClient {
   private async registers(client: ModbusRTU, first: number, count: number): Promise<number[]> {
     const what = `UR Modbus: registers ${first} to ${first + count - 1}`;
     try {
-      const { data } = await client.readHoldingRegisters(first, count);
+      const { data } = await Promise.race([
+        client.readHoldingRegisters(first, count),
+        closed(this.gone.signal),
+      ]);
       if (data.length !== count) {
         throw new CellError("LINK_PROTOCOL", `${what}: ${data.length} values came`);
       }
@@ -113,3 +120,11 @@ export class UrModbusClient {
     }
   }
 }
+
+/** Rejects when the signal is aborted. */
+const closed = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => reject(new CellError("LINK_CLOSED", "UR Modbus: the connection was closed"));
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });

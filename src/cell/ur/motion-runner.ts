@@ -50,6 +50,8 @@ export class MotionRunner {
     private readonly reverse: ReverseLink,
     private readonly limits: MotionLimits,
     private readonly geometry: () => DhParameters,
+    /** The newest sample is too old to watch a motion by; called while one runs. */
+    private readonly onStale: (ageS: number) => void,
   ) {}
 
   get busy(): boolean {
@@ -135,6 +137,7 @@ export class MotionRunner {
     this.running = motion;
     const startS = monotonicNow();
     let sequence = 0;
+    const staleness = this.watchAge();
     try {
       for (const move of course.moves) sequence = this.reverse.send(move);
       const limitS = (1.5 * course.expectedS) / Math.max(0.02, this.watch.sample?.speedFraction ?? 1) + 3;
@@ -166,8 +169,18 @@ export class MotionRunner {
       if (this.watch.connected) await this.watch.untilStanding(3).catch(() => undefined);
       throw failure;
     } finally {
+      clearInterval(staleness);
       this.running = undefined;
     }
+  }
+
+  /** Silence brings no sample that could be judged, so a timer looks at the age of the last one. */
+  private watchAge(): NodeJS.Timeout {
+    const { maxSampleAgeS } = this.watch.limits;
+    return setInterval(() => {
+      const { sample } = this.watch;
+      if (sample && this.watch.ageOf(sample) > maxSampleAgeS) this.onStale(this.watch.ageOf(sample));
+    }, maxSampleAgeS * 250);
   }
 
   private report(sample: UrSample, course: Course, sequence: number, startS: number): MoveReport {

@@ -149,6 +149,11 @@ export class RtdeClient extends EventEmitter<Events> {
     this.loop = undefined;
   }
 
+  /** Re-evaluates every wait after something outside has changed. */
+  wake(): void {
+    this.changed.check();
+  }
+
   /** Waits for a state of the newest sample. */
   until<T>(
     ready: (sample: RtdeSample | undefined) => T | undefined,

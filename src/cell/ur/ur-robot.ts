@@ -116,6 +116,10 @@ export class UrRobot extends EventEmitter<Events> {
         stopDecelerationRadS2: this.stopDecelerationRadS2,
       },
       geometry,
+      (ageS) =>
+        this.fail(
+          new CellError("LINK_TIMEOUT", `UR: the last sample is ${ageS.toFixed(2)} s old while moving`),
+        ),
     );
     this.stateCheck =
       ports.modbus === undefined
@@ -271,6 +275,7 @@ export class UrRobot extends EventEmitter<Events> {
     this.reverse.stop(this.stopDecelerationRadS2);
     this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
     this.motion.interrupt(new CellError("SAFETY_STOPPED", `UR: ${reason}`));
+    this.rtde.wake();
     if (this.lifecycle === "active") {
       this.desired = "inactive";
       this.enter("inactive");
@@ -339,8 +344,6 @@ export class UrRobot extends EventEmitter<Events> {
       } else if (!sample.running) {
         const mode = robotModeName(sample.robotMode) ?? sample.robotMode;
         this.fail(new CellError("DEVICE_FAULT", `UR: no longer running (${mode})`));
-      } else if (this.motion.busy && this.watch.ageOf(sample) > this.watch.limits.maxSampleAgeS) {
-        this.fail(new CellError("LINK_TIMEOUT", "UR: samples come too late to watch a motion"));
       }
     }
     this.emit("sample", sample);
@@ -395,6 +398,7 @@ export class UrRobot extends EventEmitter<Events> {
     if (!this.watch.sample?.unsafe) this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
     this.fault = reason;
     this.motion.interrupt(reason);
+    this.rtde.wake();
     this.endProgram();
     this.enter("fault");
   }

@@ -92,6 +92,7 @@ export class Arm {
   private point: ArmPoint;
   private timeS = 0;
   private moving = false;
+  private ownPace = false;
   private lastServoTarget: readonly number[] | undefined;
   private blendFromS = Infinity;
   private abandoned = false;
@@ -147,15 +148,22 @@ export class Arm {
     return [...this.motion.at(scaled).q];
   }
 
+  /** The slider stretches programmed motions; stops, speeds and servo targets keep their own time. */
   private scale(): number {
-    return this.stepper ? 1 : this.speedFraction;
+    return this.ownPace ? 1 : this.speedFraction;
+  }
+
+  private pointNow(): ArmPoint {
+    const { q, qd } = this.motion.at(this.motionTimeS);
+    const scale = this.scale();
+    return { q, qd: scale === 1 ? qd : qd.map((value) => value * scale) };
   }
 
   /** One control step to controller time `timeS`. */
   advance(timeS: number): ArmViolation | undefined {
     this.timeS = timeS;
     this.motionTimeS += this.stepS * this.scale();
-    this.point = this.motion.at(this.motionTimeS);
+    this.point = this.pointNow();
     const violation = this.checkPoint();
     if (violation) return violation;
     if (this.stepper) {
@@ -235,8 +243,9 @@ export class Arm {
     ]);
   }
 
-  private begin(motion: Motion): void {
+  private begin(motion: Motion, ownPace = false): void {
     this.motion = motion;
+    this.ownPace = ownPace;
     this.motionTimeS = 0;
     this.stepper = undefined;
     this.speedExpiresS = Infinity;
@@ -254,7 +263,7 @@ export class Arm {
     if (Number.isFinite(this.blendFromS) && Number.isFinite(first.durationS)) {
       return { q: first.at(first.durationS).q, join: (next) => overlaid(first, sinceS, next) };
     }
-    const stop = jointStop(this.point, this.defaultDeceleration);
+    const stop = jointStop(first.at(sinceS), this.defaultDeceleration);
     return { q: stop.at(stop.durationS).q, join: (next) => overlaid(stop, 0, next) };
   }
 
@@ -372,7 +381,7 @@ export class Arm {
       expiresS: this.timeS + holdS + this.stepS,
     };
     if (this.stepper?.kind !== "servo") {
-      this.begin(this.motion);
+      this.begin(this.motion, true);
       const violation = this.followStepper(stepper);
       if (violation) return violation;
     }
@@ -387,7 +396,7 @@ export class Arm {
     const limit = this.limits.jointSpeedRadS;
     const clipped = target.map((value) => Math.max(-limit, Math.min(limit, value)));
     const a = this.positive(acceleration, this.limits.jointAccelerationRadS2, "acceleration");
-    this.begin(jointSpeeding(this.point, clipped, a));
+    this.begin(jointSpeeding(this.point, clipped, a), true);
     this.speedExpiresS = this.timeS + holdS + this.stepS;
   }
 
@@ -404,7 +413,7 @@ export class Arm {
       twist: before,
     };
     if (this.stepper?.kind !== "tool-speed") {
-      this.begin(this.motion);
+      this.begin(this.motion, true);
       const violation = this.followStepper(stepper);
       if (violation) return violation;
     }
@@ -416,7 +425,7 @@ export class Arm {
   stopJoints(deceleration: number): void {
     const a = Math.min(Math.max(deceleration, 0.1), this.limits.jointAccelerationRadS2);
     if (!this.moving) return;
-    this.begin(jointStop(this.point, a));
+    this.begin(jointStop(this.point, a), true);
   }
 
   /** The tool to rest along its path (m/s²), or all joints when it follows none. */
@@ -427,8 +436,10 @@ export class Arm {
       const speed = norm([this.toolTwist[0] ?? 0, this.toolTwist[1] ?? 0, this.toolTwist[2] ?? 0]);
       const turning = norm([this.toolTwist[3] ?? 0, this.toolTwist[4] ?? 0, this.toolTwist[5] ?? 0]);
       const durationS = Math.max(speed, turning, 1e-9) / a;
-      const share = this.motion.courseSpeed(this.motionTimeS);
-      this.begin(this.motion.stopAlongPath(this.motionTimeS, Math.max(share, 1e-9) / durationS));
+      const pace = this.scale();
+      const share = this.motion.courseSpeed(this.motionTimeS) * pace;
+      const stop = this.motion.stopAlongPath(this.motionTimeS, Math.max(share, 1e-9) / durationS, pace);
+      this.begin(stop, true);
       return;
     }
     const speed = Math.max(

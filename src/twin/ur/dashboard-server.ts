@@ -14,10 +14,13 @@ interface Spoken {
   readonly programName: string;
 }
 
-export interface DashboardOptions {
-  readonly bannerDelayS: number;
+export interface DashboardQuirks {
+  /** From the connection to the greeting, which comes late while the controller boots. */
+  bannerDelayS: number;
   /** How old the state is that the text replies tell. */
-  readonly lagS: number;
+  lagS: number;
+  /** From a command to its reply. */
+  replyDelayS: number;
 }
 
 export class DashboardServer {
@@ -28,7 +31,7 @@ export class DashboardServer {
   constructor(
     host: string,
     port: number,
-    private readonly options: DashboardOptions,
+    readonly quirks: DashboardQuirks,
     private readonly model: () => ControllerModel,
     private readonly isLocal: () => boolean,
   ) {
@@ -56,7 +59,7 @@ export class DashboardServer {
     const same =
       last?.robotMode === now.robotMode && last.safetyMode === now.safetyMode && last.program === now.program;
     if (!same) this.history.push(now);
-    const horizon = model.timeS - this.options.lagS;
+    const horizon = model.timeS - this.quirks.lagS;
     while (this.history.length > 1 && (this.history[1]?.atS ?? Infinity) <= horizon) this.history.shift();
   }
 
@@ -74,7 +77,7 @@ export class DashboardServer {
 
   private accept(socket: Socket): void {
     const lines = new LineFramer();
-    const banner = setTimeout(() => socket.write(`${dashboardBanner}\n`), this.options.bannerDelayS * 1e3);
+    const banner = setTimeout(() => socket.write(`${dashboardBanner}\n`), this.quirks.bannerDelayS * 1e3);
     socket.on("close", () => {
       clearTimeout(banner);
     });
@@ -82,10 +85,20 @@ export class DashboardServer {
       for (const line of lines.push(chunk)) {
         const command = line.trim();
         if (command === "") continue;
-        socket.write(`${this.answer(command)}\n`);
-        if (/^(quit|shutdown)$/i.test(command)) socket.end();
+        this.reply(socket, this.answer(command), /^(quit|shutdown)$/i.test(command));
       }
     });
+  }
+
+  private reply(socket: Socket, text: string, last: boolean): void {
+    const send = (): void => {
+      if (socket.destroyed) return;
+      socket.write(`${text}\n`);
+      if (last) socket.end();
+    };
+    const { replyDelayS } = this.quirks;
+    if (replyDelayS > 0) setTimeout(send, replyDelayS * 1e3);
+    else send();
   }
 
   private answer(command: string): string {

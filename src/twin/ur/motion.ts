@@ -15,8 +15,6 @@ export interface Motion {
   at(t: number): ArmPoint;
   /** Infinity for a motion that only another command ends. */
   readonly durationS: number;
-  /** The same path brought to rest from time `t` with this deceleration along it; undefined if it has no path of its own. */
-  stopAlongPath?(t: number, deceleration: number): Motion;
 }
 
 /** Way along a path and its speed. */
@@ -83,22 +81,17 @@ export const atRest = (q: readonly number[]): Motion => {
 export function jointMotion(from: readonly number[], to: readonly number[], course: Course): Motion {
   const longest = Math.max(...to.map((value, i) => Math.abs(value - (from[i] ?? 0))));
   const direction = to.map((value, i) => (longest > 0 ? (value - (from[i] ?? 0)) / longest : 0));
-  const along = (c: Course): Motion => ({
-    durationS: c.durationS,
+  return {
+    durationS: course.durationS,
     at(t) {
-      const [way, speed] = c.at(t);
+      const [way, speed] = course.at(t);
       return {
         // The end is met to the last bit, not as a sum.
         q: way >= longest ? to : from.map((value, i) => value + (direction[i] ?? 0) * way),
         qd: direction.map((value) => value * speed),
       };
     },
-    stopAlongPath(t, deceleration) {
-      const [way, speed] = c.at(t);
-      return along(braking(way, speed, deceleration));
-    },
-  });
-  return along(course);
+  };
 }
 
 /** All joints brought to rest together, the fastest with the given deceleration. */
@@ -204,7 +197,8 @@ export class ToolMotion implements Motion {
     };
   }
 
-  stopAlongPath(t: number, deceleration: number): Motion {
+  /** The same path brought to rest from time `t`, run at `pace` of its speed, with this deceleration along it. */
+  stopAlongPath(t: number, deceleration: number, pace = 1): Motion {
     const [share, speed] = this.course.at(t);
     const now = this.at(t).q;
     return new ToolMotion(
@@ -212,7 +206,7 @@ export class ToolMotion implements Motion {
       this.tcpOffset,
       this.from,
       this.to,
-      braking(share, speed, deceleration),
+      braking(share, speed * pace, deceleration),
       now,
       this.stepS,
     );

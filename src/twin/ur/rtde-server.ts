@@ -22,6 +22,7 @@ import { inputType, outputType } from "../../cell/ur/codec/rtde-fields.js";
 import type { ControllerModel } from "./controller-model.js";
 import { ClientSet } from "../client-set.js";
 import { outputValue } from "./rtde-outputs.js";
+import { RtdeQuirks } from "./rtde-quirks.js";
 
 /** Bytes waiting in the process beyond which a cycle is skipped, and how long a client may stay that way. */
 const backlogBytes = 8192;
@@ -31,12 +32,18 @@ interface InputRecipe {
   readonly codec: RecipeCodec;
 }
 
+interface OutputRecipe {
+  readonly names: readonly string[];
+  readonly codec: RecipeCodec;
+  /** Control steps from one package to the next. */
+  readonly every: number;
+}
+
 interface Client {
   readonly socket: Socket;
   readonly framer: RtdeFramer;
   version: RtdeVersion;
-  output:
-    { readonly names: readonly string[]; readonly codec: RecipeCodec; readonly every: number } | undefined;
+  output: OutputRecipe | undefined;
   readonly inputs: (InputRecipe | undefined)[];
   readonly owned: Set<string>;
   started: boolean;
@@ -49,11 +56,7 @@ export interface RtdeServerOptions {
 
 export class RtdeServer {
   readonly listener: ClientSet;
-  /** Inputs that another part of the controller claims (a field bus, say). */
-  readonly claimedInputs = new Set<string>();
-  /** Nothing is sent while true; connections stay open. */
-  paused = false;
-  private skip = 0;
+  readonly quirks = new RtdeQuirks();
   private readonly clients = new Set<Client>();
 
   constructor(
@@ -65,11 +68,6 @@ export class RtdeServer {
     this.listener = new ClientSet(host, port, (socket) => {
       this.accept(socket);
     });
-  }
-
-  /** The next `count` cycles are not sent: the timestamps jump. */
-  skipCycles(count: number): void {
-    this.skip += count;
   }
 
   private accept(socket: Socket): void {
@@ -85,6 +83,11 @@ export class RtdeServer {
     };
     this.clients.add(client);
     socket.on("close", () => this.clients.delete(client));
+    if (this.quirks.messageFirst) {
+      // Before the client has chosen a version, version 1 holds.
+      const message = { text: "confirm the safety settings", source: "RTDE", level: messageLevel.WARNING };
+      this.quirks.send(socket, encodeFrame(rtdePackage.TEXT_MESSAGE, encodeMessage(message, 1)));
+    }
     socket.on("data", (chunk) => {
       try {
         for (const frame of client.framer.push(chunk)) this.handle(client, frame);
@@ -97,11 +100,11 @@ export class RtdeServer {
 
   /** Sends what is due at the present control step; `fresh` is false for steps that are made up for after a delay. */
   afterStep(fresh: boolean): void {
-    if (this.skip > 0) {
-      this.skip--;
+    if (this.quirks.skip > 0) {
+      this.quirks.skip--;
       return;
     }
-    if (this.paused || !fresh) return;
+    if (this.quirks.paused || !fresh) return;
     const model = this.model();
     for (const client of this.clients) {
       const { output, socket } = client;
@@ -112,25 +115,33 @@ export class RtdeServer {
         continue;
       }
       client.blockedSinceS = undefined;
-      const values = output.names.map((name, i) =>
-        outputValue(model, name, output.codec.types[i] ?? "DOUBLE"),
-      );
-      const body = output.codec.encode(values);
-      const payload = client.version === 2 ? Buffer.concat([Buffer.of(1), body]) : body;
-      socket.write(encodeFrame(rtdePackage.DATA, payload));
+      this.quirks.sendData(socket, this.dataPackage(client, output));
     }
+  }
+
+  private dataPackage(client: Client, output: OutputRecipe): Buffer {
+    const model = this.model();
+    const values = output.names.map((name, i) =>
+      name === "timestamp"
+        ? model.timeS + this.quirks.timeShiftS
+        : outputValue(model, name, output.codec.types[i] ?? "DOUBLE"),
+    );
+    const body = output.codec.encode(values);
+    const payload = client.version === 2 ? Buffer.concat([Buffer.of(1), body]) : body;
+    return encodeFrame(rtdePackage.DATA, payload);
   }
 
   private handle(client: Client, frame: RtdeFrame): void {
     const { socket } = client;
     const { firmware } = this.model();
     const reply = (payload: Uint8Array): void => {
-      socket.write(encodeFrame(frame.type, payload));
+      this.quirks.send(socket, encodeFrame(frame.type, payload));
     };
     switch (frame.type) {
       case rtdePackage.REQUEST_PROTOCOL_VERSION: {
         const wanted = frame.payload.length >= 2 ? frame.payload.readUInt16BE(0) : 0;
-        const version = firmware.rtdeVersions.find((known) => known === wanted);
+        const known = this.quirks.onlyVersion1 ? [1 as const] : firmware.rtdeVersions;
+        const version = known.find((one) => one === wanted);
         if (version !== undefined) client.version = version;
         reply(Buffer.of(version === undefined ? 0 : 1));
         break;
@@ -146,12 +157,9 @@ export class RtdeServer {
       case rtdePackage.SETUP_INPUTS:
         this.setUpInputs(client, frame.payload, reply);
         break;
-      case rtdePackage.START: {
-        const invalid = client.output === undefined && client.inputs.length === 0;
-        client.started = !invalid;
-        reply(Buffer.of(invalid ? 0 : 1));
+      case rtdePackage.START:
+        this.start(client, reply);
         break;
-      }
       case rtdePackage.PAUSE:
         client.started = false;
         reply(Buffer.of(1));
@@ -162,6 +170,23 @@ export class RtdeServer {
       default:
         break;
     }
+  }
+
+  private start(client: Client, reply: (payload: Uint8Array) => void): void {
+    const { output, inputs, socket } = client;
+    const valid = output !== undefined || inputs.length > 0;
+    const answer = Buffer.of(valid ? 1 : 0);
+    const { startReply, dataFirst } = this.quirks;
+    if (valid && output && dataFirst) this.quirks.send(socket, this.dataPackage(client, output));
+    client.started = valid;
+    if (typeof startReply === "object") {
+      setTimeout(() => {
+        if (!socket.destroyed) reply(answer);
+      }, startReply.lateS * 1e3);
+      return;
+    }
+    reply(answer);
+    if (startReply === "twice") reply(answer);
   }
 
   private setUpOutputs(client: Client, payload: Buffer, reply: (payload: Uint8Array) => void): void {
@@ -178,7 +203,9 @@ export class RtdeServer {
     }
     const list = splitNames(names.toString("latin1"));
     const types = list.map((name) =>
-      firmware.missingOutputs.includes(name) ? undefined : outputType(name, firmware.software),
+      firmware.missingOutputs.includes(name) || this.quirks.notFound.has(name)
+        ? undefined
+        : outputType(name, firmware.software),
     );
     const known = types.filter((type): type is RtdeType => type !== undefined);
     const valid =
@@ -203,7 +230,7 @@ export class RtdeServer {
     const types = list.map((name) => {
       const type = inputType(name, firmware.software);
       if (type === undefined) return "NOT_FOUND";
-      const taken = this.claimedInputs.has(name) || others.some((other) => other.owned.has(name));
+      const taken = this.quirks.claimed.has(name) || others.some((other) => other.owned.has(name));
       return taken ? "IN_USE" : type;
     });
     const usable = types.filter((type): type is RtdeType => type !== "NOT_FOUND" && type !== "IN_USE");

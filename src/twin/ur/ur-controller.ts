@@ -7,11 +7,12 @@ import { monotonicNow } from "../../base/clock.js";
 import type { RobotMessage } from "../../cell/ur/codec/primary.js";
 import { ModbusTcpServer } from "../modbus/tcp-server.js";
 import { corrected, type DhTable } from "./arm-geometry.js";
-import { DashboardServer } from "./dashboard-server.js";
+import { DashboardServer, type DashboardQuirks } from "./dashboard-server.js";
 import { ControllerModel, quickTiming, type ControllerTiming } from "./controller-model.js";
 import { ur5Cb3Firmware, type UrFirmware } from "./firmware.js";
 import { openProgramSocket } from "./program-socket.js";
 import { UrRegisterBank } from "./modbus-registers.js";
+import type { RtdeQuirks } from "./rtde-quirks.js";
 import { RtdeServer } from "./rtde-server.js";
 import { StreamServer } from "./stream-server.js";
 
@@ -95,7 +96,7 @@ export class UrController {
     this.dashboard = new DashboardServer(
       host,
       ports.dashboard,
-      { bannerDelayS, lagS: dashboardLagS },
+      { bannerDelayS, lagS: dashboardLagS, replyDelayS: 0 },
       model,
       isLocal,
     );
@@ -117,10 +118,10 @@ export class UrController {
     ];
   }
 
-  private freshModel(q: readonly number[]): ControllerModel {
+  private freshModel(q: readonly number[], bootS = this.options.timing.bootS): ControllerModel {
     const { firmware, calibration, timing } = this.options;
     const geometry = calibration ? corrected(firmware.nominal, calibration) : firmware.geometry;
-    return new ControllerModel({ ...firmware, geometry }, timing, q, {
+    return new ControllerModel({ ...firmware, geometry }, { ...timing, bootS }, q, {
       say: (message: RobotMessage) => {
         for (const stream of this.streams) stream.say(message);
       },
@@ -213,6 +214,10 @@ export class UrController {
   get arrivals(): number {
     return this.arrivalsBefore + this.model.arm.arrivals;
   }
+  /** Controller time, s. */
+  get timeS(): number {
+    return this.model.timeS;
+  }
   get programRunning(): boolean {
     return this.model.programRunning;
   }
@@ -249,14 +254,16 @@ export class UrController {
   localMode(on: boolean): void {
     this.local = on;
   }
-  pauseRtde(on: boolean): void {
-    this.rtde.paused = on;
+  /** What RTDE does to its clients. */
+  get rtdeQuirks(): RtdeQuirks {
+    return this.rtde.quirks;
   }
-  skipRtdeCycles(count: number): void {
-    this.rtde.skipCycles(count);
+  get rtdeClients(): number {
+    return this.rtde.listener.sockets.size;
   }
-  claimInputs(names: readonly string[]): void {
-    for (const name of names) this.rtde.claimedInputs.add(name);
+  /** What the dashboard does to its clients. */
+  get dashboardQuirks(): DashboardQuirks {
+    return this.dashboard.quirks;
   }
   setSpeedFraction(fraction: number): void {
     this.model.arm.speedFraction = Math.max(0, Math.min(1, fraction));
@@ -265,13 +272,13 @@ export class UrController {
     this.model.runScript(source);
   }
   /** Power cycle of the controller: connections drop, its time begins at zero, the arm is off and stands where it stood. */
-  restart(): void {
+  restart(bootS = this.options.timing.bootS): void {
     this.model.powerOff();
     const { arm } = this.model;
     this.arrivalsBefore += arm.arrivals;
     const { q } = arm;
     this.dropConnections();
-    this.model = this.freshModel(q);
+    this.model = this.freshModel(q, bootS);
     this.dashboard.reset();
     this.epochS = this.now();
   }
