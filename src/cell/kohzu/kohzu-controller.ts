@@ -272,7 +272,15 @@ export class KohzuController {
         if (!already) moves.push({ axis, from: reading.pulses, waypoints, table, speed });
       }
       await runMoves(this.dialect, moves, { name: this.options.name, pollS: this.pollS, signal, permit });
-      for (const { axis } of moves) await this.readAxis(axis.number, signal);
+      for (const { axis, waypoints } of moves) {
+        // Lines carry no checksum: the reading that is kept must say the same as the one that ended the move.
+        const { pulses } = await this.readAxis(axis.number, signal);
+        if (pulses !== waypoints.at(-1))
+          throw new CellError(
+            "DEVICE_NOT_SETTLED",
+            `${this.options.name}: axis ${axis.number} stood at ${waypoints.at(-1)} and now reads ${pulses}`,
+          );
+      }
     });
   }
 
