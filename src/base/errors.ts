@@ -80,6 +80,20 @@ export const errorCatalogue = {
     "a file given to `surgiclaw gate` cannot be read or does not follow its schema",
     "docs/gate.md describes the files, with examples",
   ),
+  PHASE_FILE_INVALID: entry(
+    1009,
+    "configuration",
+    false,
+    "a file of phase feedback does not follow its schema, or its hash does not fit",
+    "the message names file and episode; write that file again with the command that made it",
+  ),
+  PHASE_FILE_FOREIGN: entry(
+    1010,
+    "configuration",
+    false,
+    "files of phase feedback belong to different tasks, versions or pools",
+    "name the files of one task; compile the bank again from its records",
+  ),
 
   LINK_CONNECT: entry(
     2001,
@@ -344,6 +358,13 @@ export const errorCatalogue = {
     false,
     "the same skill failed again and again without changing the state",
     "see the last measurements; something has to be put right by hand",
+  ),
+  OBSERVER_FAILED: entry(
+    6007,
+    "procedure",
+    true,
+    "the observer of phases gave no reply in time",
+    "check the worker or server; the same command asks for the missing episodes again",
   ),
 
   INTERNAL: entry(
