@@ -19,16 +19,18 @@ const referenceSchema = z.strictObject({
   episodes: z.record(episodeId, z.record(z.string(), z.int().min(0))),
 });
 
+/** Label -> step of first arrival. */
+export type Arrivals = Readonly<Record<string, number>>;
+
 /** The furthest phase of an episode and the step it was first reached at; null for the first phase. */
 export interface TruePhase {
   readonly phase: string;
   readonly arrival: number | null;
+  /** Label -> step, of every phase that was reached. */
+  readonly arrivals: Arrivals;
 }
 
 export type PhaseReference = ReadonlyMap<string, TruePhase>;
-
-/** Label -> step of first arrival. */
-export type Arrivals = Readonly<Record<string, number>>;
 
 /** @throws CellError PHASE_FILE_INVALID when a label is unknown or a later phase was reached before an earlier one */
 export function truePhase(vocabulary: TaskVocabulary, episode: string, arrivals: Arrivals): TruePhase {
@@ -54,7 +56,11 @@ export function truePhase(vocabulary: TaskVocabulary, episode: string, arrivals:
     }
   });
   const furthest = reached.at(-1);
-  return { phase: furthest?.label ?? vocabulary.phases[0]?.label ?? "", arrival: furthest?.step ?? null };
+  return {
+    phase: furthest?.label ?? vocabulary.phases[0]?.label ?? "",
+    arrival: furthest?.step ?? null,
+    arrivals,
+  };
 }
 
 /** @throws CellError CONFIG_UNREADABLE, PHASE_FILE_INVALID, PHASE_FILE_FOREIGN */
