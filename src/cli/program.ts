@@ -14,6 +14,7 @@ import { addHandback } from "./handback.js";
 import { addHome } from "./home.js";
 import { addOverride } from "./override.js";
 import { addPerceive } from "./perceive.js";
+import { addPhase } from "./phase.js";
 import { addProcedure } from "./procedure.js";
 import { addReset } from "./reset.js";
 import { addRetry } from "./retry.js";
@@ -59,6 +60,7 @@ export function createProgram(): Command {
       addDemo,
       addGate,
       addOverride,
+      addPhase,
     ],
   ];
   for (const add of verbs) add(program);
