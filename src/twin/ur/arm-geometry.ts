@@ -7,6 +7,7 @@ import {
   compose,
   invert,
   multiply,
+  rotate,
   rotationAbout,
   rotationFromVector,
   transpose,
@@ -128,6 +129,24 @@ export function twistColumns(table: DhTable, q: readonly number[]): number[][] {
     const z = (tip[11] ?? 0) - (m[11] ?? 0);
     return [zy * z - zz * y, zz * x - zx * z, zx * y - zy * x, zx, zy, zz];
   });
+}
+
+/** As `twistColumns`, of the tool instead of the flange: v + ω × r. */
+export function toolTwistColumns(
+  table: DhTable,
+  q: readonly number[],
+  tcpOffset: readonly number[],
+): number[][] {
+  const [x, y, z] = tcpOffset;
+  const r = rotate(flangePose(table, q).rotation, [x ?? 0, y ?? 0, z ?? 0]);
+  return twistColumns(table, q).map(([vx = 0, vy = 0, vz = 0, wx = 0, wy = 0, wz = 0]) => [
+    vx + wy * r[2] - wz * r[1],
+    vy + wz * r[0] - wx * r[2],
+    vz + wx * r[1] - wy * r[0],
+    wx,
+    wy,
+    wz,
+  ]);
 }
 
 /** Joint speeds that give the twist, by damped least squares (Cholesky of J Jᵀ + λ²I). */

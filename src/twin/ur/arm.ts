@@ -7,12 +7,13 @@ import {
   findPosture,
   flangeFor,
   fromPose,
-  jointSpeedsFor,
   poseDifference,
   toolPose,
-  twistColumns,
+  toolTwistColumns,
   type DhTable,
 } from "./arm-geometry.js";
+import { ArmRefusal, type ArmLimits, type ArmViolation } from "./arm-limits.js";
+import { trackedStep, type Tracking } from "./arm-tracking.js";
 import {
   atRest,
   jointMotion,
@@ -25,54 +26,6 @@ import {
   type ArmPoint,
   type Motion,
 } from "./motion.js";
-
-export interface ArmLimits {
-  /** rad, both ways. */
-  readonly jointPositionRad: number;
-  /** rad/s. */
-  readonly jointSpeedRadS: number;
-  /** rad/s². */
-  readonly jointAccelerationRadS2: number;
-  /** m/s and m/s² of the tool. */
-  readonly toolSpeedMS: number;
-  readonly toolAccelerationMS2: number;
-  /** A jump between two servo targets beyond this is a sudden change (C204). */
-  readonly servoJumpRad: number;
-  /** A servo target further from the arm than this is a deviation from the path (C153). */
-  readonly servoDeviationRad: number;
-}
-
-export const ur5Limits: ArmLimits = {
-  jointPositionRad: 2 * Math.PI,
-  jointSpeedRadS: Math.PI,
-  jointAccelerationRadS2: 40,
-  toolSpeedMS: 3,
-  toolAccelerationMS2: 150,
-  servoJumpRad: 0.16,
-  servoDeviationRad: 0.35,
-};
-
-/** Why the arm must stop at once. */
-export interface ArmViolation {
-  readonly code: number;
-  readonly text: string;
-}
-
-/** A target that the arm cannot take; the text goes into a runtime exception. */
-export class ArmRefusal extends Error {
-  override readonly name = "ArmRefusal";
-}
-
-/** Motions whose setpoint is renewed every control step. */
-type Stepper =
-  | { readonly kind: "servo"; target: readonly number[]; lookaheadS: number; gain: number; expiresS: number }
-  | {
-      readonly kind: "tool-speed";
-      target: readonly number[];
-      acceleration: number;
-      expiresS: number;
-      twist: number[];
-    };
 
 export class Arm {
   tcpOffset: readonly number[] = [0, 0, 0, 0, 0, 0];
@@ -87,7 +40,7 @@ export class Arm {
 
   private motion: Motion;
   private motionTimeS = 0;
-  private stepper: Stepper | undefined;
+  private tracking: Tracking | undefined;
   private speedExpiresS = Infinity;
   private point: ArmPoint;
   private timeS = 0;
@@ -124,22 +77,10 @@ export class Arm {
     return toolPose(this.table, this.point.q, this.tcpOffset);
   }
   get toolTwist(): number[] {
-    const columns = twistColumns(this.table, this.point.q);
-    const twist = [0, 1, 2, 3, 4, 5].map((row) =>
+    const columns = toolTwistColumns(this.table, this.point.q, this.tcpOffset);
+    return [0, 1, 2, 3, 4, 5].map((row) =>
       columns.reduce((sum, column, i) => sum + (column[row] ?? 0) * (this.point.qd[i] ?? 0), 0),
     );
-    // The twist of the flange's origin, taken to the tool's: v + ω × r.
-    const flange = flangeFor(this.tool, this.tcpOffset).translation;
-    const r = subtract(this.tool.translation, flange);
-    const [wx = 0, wy = 0, wz = 0] = twist.slice(3);
-    return [
-      (twist[0] ?? 0) + wy * r[2] - wz * r[1],
-      (twist[1] ?? 0) + wz * r[0] - wx * r[2],
-      (twist[2] ?? 0) + wx * r[1] - wy * r[0],
-      wx,
-      wy,
-      wz,
-    ];
   }
 
   /** Joint angles at a time since the last control step, by the motion that runs. */
@@ -166,9 +107,9 @@ export class Arm {
     this.point = this.pointNow();
     const violation = this.checkPoint();
     if (violation) return violation;
-    if (this.stepper) {
-      if (timeS > this.stepper.expiresS + 1e-9) this.stopJoints(this.defaultDeceleration);
-      else return this.followStepper(this.stepper);
+    if (this.tracking) {
+      if (timeS > this.tracking.expiresS + 1e-9) this.stopJoints(this.defaultDeceleration);
+      else return this.follow(this.tracking);
     } else if (timeS > this.speedExpiresS + 1e-9) {
       this.stopJoints(this.defaultDeceleration);
     } else if (this.motionTimeS >= this.motion.durationS && this.moving) {
@@ -201,53 +142,31 @@ export class Arm {
     return undefined;
   }
 
-  private followStepper(stepper: Stepper): ArmViolation | undefined {
-    const h = this.stepS;
-    let wanted: number[];
-    if (stepper.kind === "servo") {
-      // P-like tracking: the lookahead sets the time constant, a higher gain sharpens it.
-      const constant = Math.max(h, stepper.lookaheadS * Math.sqrt(300 / stepper.gain));
-      const share = 1 - Math.exp(-h / constant);
-      wanted = this.point.q.map((value, i) => (((stepper.target[i] ?? value) - value) * share) / h);
-    } else {
-      const change = stepper.target.map((value, i) => value - (stepper.twist[i] ?? 0));
-      const largest = Math.max(Math.hypot(...change.slice(0, 3)), Math.hypot(...change.slice(3)));
-      const share = largest > 0 ? Math.min(1, (stepper.acceleration * h) / largest) : 1;
-      stepper.twist = stepper.twist.map((value, i) => value + (change[i] ?? 0) * share);
-      wanted = jointSpeedsFor(this.toolColumns(), stepper.twist, 1e-4);
-    }
-    const limit = this.limits.jointSpeedRadS;
-    if (stepper.kind === "tool-speed" && wanted.some((value) => Math.abs(value) > limit)) {
-      return { code: 153, text: "a joint would be too fast for the speed of the tool" };
-    }
-    const most = this.limits.jointAccelerationRadS2 * h;
-    const to = this.point.q.map((value, i) => {
-      const before = this.point.qd[i] ?? 0;
-      const speed = Math.max(before - most, Math.min(before + most, wanted[i] ?? 0));
-      return value + Math.max(-limit, Math.min(limit, speed)) * h;
-    });
-    this.motion = piece(this.point.q, to, h);
+  private follow(tracking: Tracking): ArmViolation | undefined {
+    const { point, table, tcpOffset, limits, stepS } = this;
+    const to = trackedStep(tracking, { point, table, tcpOffset, limits, stepS });
+    if (!Array.isArray(to)) return to;
+    this.motion = piece(this.point.q, to, stepS);
     this.motionTimeS = 0;
     return undefined;
   }
 
-  private toolColumns(): number[][] {
-    const lever = subtract(this.tool.translation, flangeFor(this.tool, this.tcpOffset).translation);
-    return twistColumns(this.table, this.point.q).map(([x = 0, y = 0, z = 0, wx = 0, wy = 0, wz = 0]) => [
-      x + wy * lever[2] - wz * lever[1],
-      y + wz * lever[0] - wx * lever[2],
-      z + wx * lever[1] - wy * lever[0],
-      wx,
-      wy,
-      wz,
-    ]);
+  /** Follows a setpoint from now on, and at once when it followed none of this kind. */
+  private track(tracking: Tracking): ArmViolation | undefined {
+    if (this.tracking?.kind !== tracking.kind) {
+      this.begin(this.motion, true);
+      const violation = this.follow(tracking);
+      if (violation) return violation;
+    }
+    this.tracking = tracking;
+    return undefined;
   }
 
   private begin(motion: Motion, ownPace = false): void {
     this.motion = motion;
     this.ownPace = ownPace;
     this.motionTimeS = 0;
-    this.stepper = undefined;
+    this.tracking = undefined;
     this.speedExpiresS = Infinity;
     this.lastServoTarget = undefined;
     this.blendFromS = Infinity;
@@ -373,24 +292,14 @@ export class Arm {
     if (away > this.limits.servoDeviationRad) {
       return { code: 153, text: `position deviates from path (${away.toFixed(3)} rad)` };
     }
-    const stepper: Stepper = {
-      kind: "servo",
-      target,
-      lookaheadS,
-      gain,
-      expiresS: this.timeS + holdS + this.stepS,
-    };
-    if (this.stepper?.kind !== "servo") {
-      this.begin(this.motion, true);
-      const violation = this.followStepper(stepper);
-      if (violation) return violation;
-    }
-    this.stepper = stepper;
+    const expiresS = this.timeS + holdS + this.stepS;
+    const violation = this.track({ kind: "servo", target, lookaheadS, gain, expiresS });
+    if (violation) return violation;
     this.lastServoTarget = target;
     return undefined;
   }
 
-  speedJoints(target: readonly number[], acceleration: number, holdS: number): void {
+  speedJoints(target: readonly number[], acceleration: number, holdS: number): undefined {
     if (target.length !== 6 || !target.every(Number.isFinite))
       throw new ArmRefusal("six joint speeds expected");
     const limit = this.limits.jointSpeedRadS;
@@ -404,32 +313,20 @@ export class Arm {
     if (target.length !== 6 || !target.every(Number.isFinite))
       throw new ArmRefusal("a twist of six numbers expected");
     const a = this.positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
-    const before = this.stepper?.kind === "tool-speed" ? this.stepper.twist : this.toolTwist;
-    const stepper: Stepper = {
-      kind: "tool-speed",
-      target,
-      acceleration: a,
-      expiresS: this.timeS + holdS + this.stepS,
-      twist: before,
-    };
-    if (this.stepper?.kind !== "tool-speed") {
-      this.begin(this.motion, true);
-      const violation = this.followStepper(stepper);
-      if (violation) return violation;
-    }
-    this.stepper = stepper;
-    return undefined;
+    const twist = this.tracking?.kind === "tool-speed" ? this.tracking.twist : this.toolTwist;
+    const expiresS = this.timeS + holdS + this.stepS;
+    return this.track({ kind: "tool-speed", target, acceleration: a, expiresS, twist });
   }
 
   /** All joints to rest, the fastest with this deceleration (rad/s²). */
-  stopJoints(deceleration: number): void {
+  stopJoints(deceleration: number): undefined {
     const a = Math.min(Math.max(deceleration, 0.1), this.limits.jointAccelerationRadS2);
     if (!this.moving) return;
     this.begin(jointStop(this.point, a), true);
   }
 
   /** The tool to rest along its path (m/s²), or all joints when it follows none. */
-  stopTool(deceleration: number): void {
+  stopTool(deceleration: number): undefined {
     if (!this.moving) return;
     const a = Math.min(Math.max(deceleration, 0.01), this.limits.toolAccelerationMS2);
     if (this.motion instanceof ToolMotion) {

@@ -6,7 +6,8 @@ import { jointMode, robotMode, runtimeState, safetyBit, safetyMode } from "../..
 import { reportLevel, type RobotMessage } from "../../cell/ur/codec/primary.js";
 import type { RtdeValue } from "../../cell/ur/codec/rtde.js";
 import type { SoftwareVersion } from "../../cell/ur/codec/version.js";
-import { Arm, type ArmViolation } from "./arm.js";
+import type { ArmViolation } from "./arm-limits.js";
+import { Arm } from "./arm.js";
 import type { UrFirmware } from "./firmware.js";
 import { Registers } from "./registers.js";
 import type { BuiltinTable } from "./script/builtin.js";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { CellError } from "../../base/errors.js";
 import { realtimeSize } from "../../cell/ur/codec/realtime.js";
 import type { SoftwareVersion } from "../../cell/ur/codec/version.js";
-import { ur5Limits, type ArmLimits } from "./arm.js";
+import { ur5Limits, type ArmLimits } from "./arm-limits.js";
 import { ur5Table, type DhTable } from "./arm-geometry.js";
 
 export interface UrFirmware {

@@ -1,6 +1,7 @@
 import t from "tap";
 import { distance } from "../../../src/base/transform.js";
-import { Arm, ur5Limits } from "../../../src/twin/ur/arm.js";
+import { Arm } from "../../../src/twin/ur/arm.js";
+import { ur5Limits } from "../../../src/twin/ur/arm-limits.js";
 import { toPose, ur5Table } from "../../../src/twin/ur/arm-geometry.js";
 import { braking, jointStop, trapezoid } from "../../../src/twin/ur/motion.js";
 

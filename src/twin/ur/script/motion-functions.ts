@@ -1,5 +1,5 @@
 /** Functions that move the arm or tell where it is. A motion belongs to the thread that began it until it is over. */
-import { ArmRefusal, type ArmViolation } from "../arm.js";
+import { ArmRefusal, type ArmViolation } from "../arm-limits.js";
 import { toolPose, toPose } from "../arm-geometry.js";
 import { blocking, instant, type Args, type Builtin, type Thread } from "./builtin.js";
 import type { RobotServices } from "./services.js";
@@ -52,151 +52,86 @@ function refusing<T>(args: Args, work: () => T): T {
 
 export function motionFunctions(robot: RobotServices): [string, Builtin][] {
   const { arm } = robot;
-  const arrived = (): boolean => arm.mayProceed;
-  /** Done when the wanted time is over. */
-  const after = (durationS: number): (() => boolean) => {
-    const untilS = robot.timeS + durationS - 1e-9;
+  /** Done when the arm stands, or is near enough to its target for the next move to be blended in. */
+  const arrived = (): (() => boolean) => () => arm.mayProceed;
+  const stopped = (): (() => boolean) => () => !arm.isMoving;
+  /** Done when the wanted time, one control step without, is over. */
+  const held = (args: Args): (() => boolean) => {
+    const untilS = robot.timeS + args.number("t", robot.stepS) - 1e-9;
     return () => robot.timeS >= untilS;
   };
-  const stopped = (): boolean => !arm.isMoving;
+  const motion = (
+    signature: string,
+    begin: (args: Args) => ArmViolation | undefined,
+    done: (args: Args) => () => boolean,
+  ): Builtin =>
+    blocking(signature, (args, thread) => move(args, thread, robot, () => begin(args), done(args)));
+  /** A straight motion of the tool; only movel may be given a time instead of a speed. */
+  const toolMove = (args: Args): undefined => {
+    const target = poseTarget(args, "pose", robot);
+    arm.moveTool(
+      target,
+      args.number("v", 0.25),
+      args.number("a", 1.2),
+      args.number("t", 0),
+      args.number("r", 0),
+    );
+  };
 
   return [
     [
       "movej",
-      blocking("q, a?, v?, t?, r?", (args, thread) =>
-        move(
-          args,
-          thread,
-          robot,
-          () => {
-            const target = jointTarget(args, "q", robot);
-            arm.moveJoints(
-              target,
-              args.number("v", 1.05),
-              args.number("a", 1.4),
-              args.number("t", 0),
-              args.number("r", 0),
-            );
-            return undefined;
-          },
-          arrived,
-        ),
+      motion(
+        "q, a?, v?, t?, r?",
+        (args): undefined => {
+          const target = jointTarget(args, "q", robot);
+          arm.moveJoints(
+            target,
+            args.number("v", 1.05),
+            args.number("a", 1.4),
+            args.number("t", 0),
+            args.number("r", 0),
+          );
+        },
+        arrived,
       ),
     ],
-    [
-      "movel",
-      blocking("pose, a?, v?, t?, r?", (args, thread) =>
-        move(
-          args,
-          thread,
-          robot,
-          () => {
-            const target = poseTarget(args, "pose", robot);
-            arm.moveTool(
-              target,
-              args.number("v", 0.25),
-              args.number("a", 1.2),
-              args.number("t", 0),
-              args.number("r", 0),
-            );
-            return undefined;
-          },
-          arrived,
-        ),
-      ),
-    ],
-    [
-      "movep",
-      blocking("pose, a?, v?, r?", (args, thread) =>
-        move(
-          args,
-          thread,
-          robot,
-          () => {
-            const target = poseTarget(args, "pose", robot);
-            arm.moveTool(target, args.number("v", 0.25), args.number("a", 1.2), 0, args.number("r", 0));
-            return undefined;
-          },
-          arrived,
-        ),
-      ),
-    ],
+    ["movel", motion("pose, a?, v?, t?, r?", toolMove, arrived)],
+    ["movep", motion("pose, a?, v?, r?", toolMove, arrived)],
     [
       "servoj",
-      blocking("q, a?, v?, t?, lookahead_time?, gain?", (args, thread) => {
-        const holdS = args.number("t", robot.stepS);
-        const lookaheadS = args.number("lookahead_time", 0.1);
-        const gain = args.number("gain", 300);
-        if (lookaheadS < 0.03 || lookaheadS > 0.2) throw args.error("lookahead_time must be in [0.03, 0.2]");
-        if (gain < 100 || gain > 2000) throw args.error("gain must be in [100, 2000]");
-        return move(
-          args,
-          thread,
-          robot,
-          () => arm.servo(jointTarget(args, "q", robot), lookaheadS, gain, holdS),
-          after(holdS),
-        );
-      }),
+      motion(
+        "q, a?, v?, t?, lookahead_time?, gain?",
+        (args) => {
+          const lookaheadS = args.number("lookahead_time", 0.1);
+          const gain = args.number("gain", 300);
+          if (lookaheadS < 0.03 || lookaheadS > 0.2)
+            throw args.error("lookahead_time must be in [0.03, 0.2]");
+          if (gain < 100 || gain > 2000) throw args.error("gain must be in [100, 2000]");
+          return arm.servo(jointTarget(args, "q", robot), lookaheadS, gain, args.number("t", robot.stepS));
+        },
+        held,
+      ),
     ],
     [
       "speedj",
-      blocking("qd, a?, t?", (args, thread) => {
-        const holdS = args.number("t", robot.stepS);
-        return move(
-          args,
-          thread,
-          robot,
-          () => {
-            arm.speedJoints(args.numbers("qd", 6), args.number("a", 1.4), holdS);
-            return undefined;
-          },
-          after(holdS),
-        );
-      }),
+      motion(
+        "qd, a?, t?",
+        (args) =>
+          arm.speedJoints(args.numbers("qd", 6), args.number("a", 1.4), args.number("t", robot.stepS)),
+        held,
+      ),
     ],
     [
       "speedl",
-      blocking("xd, a?, t?, aRot?", (args, thread) => {
-        const holdS = args.number("t", robot.stepS);
-        return move(
-          args,
-          thread,
-          robot,
-          () => arm.speedTool(args.numbers("xd", 6), args.number("a", 1.2), holdS),
-          after(holdS),
-        );
-      }),
-    ],
-    [
-      "stopj",
-      blocking("a", (args, thread) =>
-        move(
-          args,
-          thread,
-          robot,
-          () => {
-            arm.stopJoints(args.number("a"));
-            return undefined;
-          },
-          stopped,
-        ),
+      motion(
+        "xd, a?, t?, aRot?",
+        (args) => arm.speedTool(args.numbers("xd", 6), args.number("a", 1.2), args.number("t", robot.stepS)),
+        held,
       ),
     ],
-    [
-      "stopl",
-      blocking("a, aRot?", (args, thread) =>
-        move(
-          args,
-          thread,
-          robot,
-          () => {
-            arm.stopTool(args.number("a"));
-            return undefined;
-          },
-          stopped,
-        ),
-      ),
-    ],
+    ["stopj", motion("a", (args) => arm.stopJoints(args.number("a")), stopped)],
+    ["stopl", motion("a, aRot?", (args) => arm.stopTool(args.number("a")), stopped)],
 
     [
       "set_tcp",
