@@ -25,6 +25,18 @@ def near(actual, wanted, tolerance, what):
     return check(good, what if good else f"{what}: {actual}, wanted {list(wanted)} within {tolerance}")
 
 
+def comes_near(read, wanted, tolerance, what):
+    """As `near`, of what `read()` gives within a while: two connections may be a sample apart."""
+
+    def good():
+        actual = read()
+        pairs = zip(list(actual), wanted) if isinstance(wanted, (list, tuple)) else [(actual, wanted)]
+        return all(abs(a - w) <= tolerance for a, w in pairs)
+
+    wait_until(good, 3.0)
+    return near(read(), wanted, tolerance, what)
+
+
 def wait_until(ready, limit_s=10.0):
     """Polls `ready` until it is true; false when the limit passes first."""
     until = time.monotonic() + limit_s

@@ -8,6 +8,7 @@ import {
   flangeFor,
   fromPose,
   poseDifference,
+  toPose,
   toolPose,
   toolTwistColumns,
   type DhTable,
@@ -27,6 +28,9 @@ import {
   type Motion,
 } from "./motion.js";
 
+/** How many control steps back programs can ask. */
+const pastSteps = 64;
+
 export class Arm {
   tcpOffset: readonly number[] = [0, 0, 0, 0, 0, 0];
   /** 0…1, the slider. */
@@ -35,6 +39,10 @@ export class Arm {
   owner: object | undefined;
   /** Times that the arm came to rest after a motion. */
   arrivals = 0;
+  /** Where the newest move of a program leads: the pose of the tool. */
+  waypoint: readonly number[] | undefined;
+  /** Joint angles of the last control steps, the newest last. */
+  readonly past: (readonly number[])[] = [];
   /** Controller time at which it came to rest. */
   restSinceS = 0;
 
@@ -105,6 +113,8 @@ export class Arm {
     this.timeS = timeS;
     this.motionTimeS += this.stepS * this.scale();
     this.point = this.pointNow();
+    this.past.push(this.point.q);
+    if (this.past.length > pastSteps) this.past.shift();
     const violation = this.checkPoint();
     if (violation) return violation;
     if (this.tracking) {
@@ -209,6 +219,7 @@ export class Arm {
     blendM: number,
   ): void {
     this.checkTarget(target);
+    this.waypoint = toPose(toolPose(this.table, target, this.tcpOffset));
     const start = this.pathStart();
     const length = Math.max(...target.map((value, i) => Math.abs(value - (start.q[i] ?? 0))));
     if (length < 1e-12) {
@@ -231,6 +242,7 @@ export class Arm {
     durationS: number,
     blendM: number,
   ): void {
+    this.waypoint = target;
     const start = this.pathStart();
     const from = toolPose(this.table, start.q, this.tcpOffset);
     const to = fromPose(target);

@@ -2,7 +2,10 @@
 import { interopFile, peerTest, python, pythonVersion, runChecks } from "../peer.js";
 import { startQ, urOnOwnAddress } from "../ur-emulator.js";
 
-for (const [profile, name] of [["ur5-cb3-3.15", "UR5 CB3 3.15"]] as const) {
+for (const [profile, name] of [
+  ["ur5-cb3-3.15", "UR5 CB3 3.15"],
+  ["ur5e-5.11", "UR5e 5.11"],
+] as const) {
   peerTest(
     {
       peer: "ur-rtde (PyPI)",
@@ -13,9 +16,11 @@ for (const [profile, name] of [["ur5-cb3-3.15", "UR5 CB3 3.15"]] as const) {
     },
     async (t, check) => {
       const controller = await urOnOwnAddress(t, profile);
-      const { host } = controller.options;
+      const { host, firmware } = controller.options;
+      const { major, minor, bugfix } = firmware.software;
       const script = interopFile("ur-rtde", "robot_checks.py");
-      await runChecks(t, check, [python(), script, host, JSON.stringify(startQ)], 200);
+      const args = [host, JSON.stringify(startQ), `${major}.${minor}.${bugfix}`, String(firmware.stepS)];
+      await runChecks(t, check, [python(), script, ...args], 200);
     },
   );
 }

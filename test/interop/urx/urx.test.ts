@@ -9,12 +9,12 @@ peerTest(
   {
     peer: "urx (PyPI)",
     version: () => pythonVersion("urx"),
-    against: "emulated UR5 CB3 3.3",
+    against: "emulated UR5 CB3 3.4",
     exercised:
       "secondary stream 30002, realtime stream 30003, movej, movel, movep, blended programs, stopj, set_tcp, set_payload",
   },
   async (t, check) => {
-    const controller = await urOnOwnAddress(t, "ur5-cb3-3.3");
+    const controller = await urOnOwnAddress(t, "ur5-cb3-3.4");
     await bringUp(controller);
     const { host } = controller.options;
     const script = interopFile("urx", "robot_checks.py");

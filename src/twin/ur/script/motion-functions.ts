@@ -150,6 +150,22 @@ export function motionFunctions(robot: RobotServices): [string, Builtin][] {
     ["get_actual_tcp_pose", instant("", () => pose(toPose(arm.tool)))],
     ["get_target_tcp_pose", instant("", () => pose(toPose(arm.tool)))],
     [
+      "get_target_waypoint",
+      instant("", (args) => {
+        if (!arm.waypoint) throw args.error("no move has been commanded");
+        return pose(arm.waypoint);
+      }),
+    ],
+    [
+      "get_actual_joint_positions_history",
+      instant("steps?", (args) => {
+        const steps = args.integer("steps", 0);
+        const q = steps === 0 ? arm.q : arm.past[arm.past.length - 1 - steps];
+        if (steps < 0 || !q) throw args.error(`${steps} steps back are not kept`);
+        return list(q);
+      }),
+    ],
+    [
       "get_actual_tool_flange_pose",
       instant("", () => pose(toPose(toolPose(arm.table, arm.q, [0, 0, 0, 0, 0, 0])))),
     ],

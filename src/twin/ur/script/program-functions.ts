@@ -143,6 +143,15 @@ export function programFunctions(robot: RobotServices): [string, Builtin][] {
     ["end_teach_mode", instant("", () => undefined)],
     ["end_freedrive_mode", instant("", () => undefined)],
     ["zero_ftsensor", instant("", () => undefined)],
+    ["get_freedrive_status", instant("", () => 0)],
+    // The force that RTDE clients may write is taken and has no effect: nothing here controls force.
+    [
+      "ft_rtde_input_enable",
+      instant("enable, sensor_mass?, sensor_measuring_offset?, sensor_cog?", (args) => {
+        args.boolean("enable");
+        return undefined;
+      }),
+    ],
   ];
   if (atLeast(version, [14, 3], [4])) functions.push(["get_steptime", instant("", () => robot.stepS)]);
   for (const name of notPerformed) {
