@@ -36,11 +36,24 @@ if [[ $(cat "$environment/stamp" 2>/dev/null) != "$stamp" ]]; then
   printf '%s\n' "$stamp" >"$environment/stamp"
 fi
 
+# Programs whose packages want much that they do not need (GTK) are unpacked instead of installed.
+debian=$root/.venv/interop-debian
+unpack_debian() {
+  rm -rf "$debian" && mkdir -p "$debian/packages" && (
+    cd "$debian/packages" && apt-get download "$@" &&
+      for file in *.deb; do
+        dpkg-deb --extract "$file" "$debian" &&
+          dpkg-deb --field "$file" Version >"$debian/${file%%_*}.version"
+      done
+  )
+}
+[[ -x $debian/usr/bin/arv-camera-test-0.8 ]] || step "Debian programs (aravis-tools)" unpack_debian aravis-tools
+
 records=$root/runs/interop
 [[ -n $only ]] || rm -rf "$records"
 mkdir -p "$records"
 mapfile -t files < <(tap_files dist/test/interop)
-SURGICLAW_INTEROP_PYTHON=$environment/bin/python SURGICLAW_INTEROP_RECORDS=$records \
+SURGICLAW_INTEROP_PYTHON=$environment/bin/python SURGICLAW_INTEROP_DEBIAN=$debian SURGICLAW_INTEROP_RECORDS=$records \
   TAP_RCFILE=$here/peers.taprc run_tap "interoperation" interop "${files[@]}"
 if ((write == 1)); then
   node dist/test/interop/table.js --write "$records" docs/interop.md

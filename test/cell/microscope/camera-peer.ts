@@ -21,9 +21,14 @@ export class CameraPeer {
    * Starts the camera. Its port (3956) is fixed, so another camera on the address makes it end at once: tried again for
    * a while. Undefined when the address stays taken.
    */
-  static async start(program: string, address: string, serial: string): Promise<CameraPeer | undefined> {
+  static async start(
+    program: string,
+    address: string,
+    serial: string,
+    more: readonly string[] = [],
+  ): Promise<CameraPeer | undefined> {
     for (let attempt = 0; attempt < 40; attempt++) {
-      const child = spawn(program, ["-i", address, "-s", serial], { stdio: "ignore" });
+      const child = spawn(program, ["-i", address, "-s", serial, ...more], { stdio: "ignore" });
       const ended = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
       if (!(await Promise.race([ended, delay(400, false)]))) return new CameraPeer(child);
     }

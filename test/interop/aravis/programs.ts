@@ -1,0 +1,73 @@
+/** Programs of Aravis, from the Debian package that scripts/interop.sh unpacks, and the cameras they talk to. */
+import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import type { Test } from "tap";
+import { CellError } from "../../../src/base/errors.js";
+import { programPath, projectRoot } from "../../../src/base/paths.js";
+
+const folder = (): string =>
+  process.env["SURGICLAW_INTEROP_DEBIAN"] ?? path.join(projectRoot, ".venv", "interop-debian");
+
+export const aravisProgram = (name: string): string => path.join(folder(), "usr", "bin", name);
+
+export const aravisToolsVersion = (): string =>
+  readFileSync(path.join(folder(), "aravis-tools.version"), "utf8").trim();
+
+/** What a program printed, whatever its exit. */
+export function output(program: string, args: readonly string[], limitS = 40): string {
+  const { stdout, stderr, error } = spawnSync(program, args, { encoding: "utf8", timeout: limitS * 1e3 });
+  if (error) throw new CellError("DEVICE_MISSING", `${program}: ${error.message}`, { cause: error });
+  return `${stdout}${stderr}`;
+}
+
+/** arv-camera-test-0.8 on a camera for some seconds: its counters by name, and all that it printed. */
+export function cameraTest(
+  address: string,
+  durationS: number,
+  args: readonly string[] = [],
+): { readonly counts: ReadonlyMap<string, number>; readonly text: string } {
+  // Root would get a packet socket, which hears nothing on loopback.
+  const usual = ["-n", address, "--no-packet-socket", "-a", "--duration", String(durationS)];
+  const text = output(aravisProgram("arv-camera-test-0.8"), [...usual, ...args], durationS + 30);
+  const counts = [...text.matchAll(/^(n_\w+)\s*= (\d+)/gm)].map(
+    ([, name = "", value]) => [name, Number(value)] as const,
+  );
+  return { counts: new Map(counts), text };
+}
+
+/** The camera of test/native/grabber/peer as a program, with faults by command. */
+export class GigePeer {
+  private readonly lines: Interface;
+
+  private constructor(private readonly child: ChildProcessWithoutNullStreams) {
+    this.lines = createInterface({ input: child.stdout });
+  }
+
+  static async start(t: Test, address: string, serial: string, ...size: number[]): Promise<GigePeer> {
+    const child = spawn(programPath("gige-peer"), [address, serial, ...size.map(String)]);
+    t.teardown(() => child.kill("SIGKILL"));
+    const peer = new GigePeer(child);
+    await once(peer.lines, "line", { signal: AbortSignal.timeout(10_000) });
+    return peer;
+  }
+
+  /** One of the lines that gige_camera_main.cc takes. */
+  async tell(line: string): Promise<void> {
+    const answer = once(this.lines, "line", { signal: AbortSignal.timeout(10_000) });
+    this.child.stdin.write(`${line}\n`);
+    const [said] = (await answer) as [string];
+    if (said !== "done") throw new CellError("COMMAND_INVALID", `the peer does not know ${line}`);
+  }
+
+  /** Ends the camera; what it counted. */
+  async end(): Promise<{ frames: number; resendRequests: number; resentPackets: number }> {
+    const answer = once(this.lines, "line", { signal: AbortSignal.timeout(10_000) });
+    this.child.stdin.end();
+    const [said] = (await answer) as [string];
+    const [frames = NaN, resendRequests = NaN, resentPackets = NaN] = [...said.matchAll(/\d+/g)].map(Number);
+    return { frames, resendRequests, resentPackets };
+  }
+}
