@@ -89,6 +89,22 @@ TEST(AriesWire, dropsAnEndlessLineWhole) {
   EXPECT_TRUE(reply.is("RDP", 2));
 }
 
+TEST(AriesLines, anOverlongLineDoesNotTakeTheNextOneWithIt) {
+  // Wherever its end falls in the buffer, between CR and LF too.
+  for (size_t length = 500; length < 530; ++length) {
+    AriesLines lines;
+    const std::string bytes = std::string(length, 'x') + "\r\nC\tRDP1\t7\r\n";
+    AriesReply reply;
+    bool read = false;
+    for (const char byte : bytes) {
+      *lines.space() = byte;
+      lines.filled(1);
+      read = lines.next(reply) || read;
+    }
+    EXPECT_TRUE(read && reply.is("RDP", 1)) << length;
+  }
+}
+
 /// One end for the link, the other for the test to play controller on.
 class PairedLink : public ::testing::Test {
  protected:

@@ -103,7 +103,10 @@ class AriesLines {
   void filled(size_t bytes) {
     used_ += bytes;
     if (used_ == buffer_.size() && !hasLine()) {
-      used_ = 0;
+      // A CR at the very end may be half of the line's end: without it the next line would be dropped, too.
+      const bool halfEnd = buffer_[used_ - 1] == '\r';
+      if (halfEnd) buffer_[0] = '\r';
+      used_ = halfEnd ? 1 : 0;
       skipping_ = true;
       ++overlong_;
     }
