@@ -4,6 +4,7 @@ import path from "node:path";
 import { Command } from "commander";
 import { projectRoot } from "../base/paths.js";
 import { addAudit } from "./audit.js";
+import { addCheck } from "./check.js";
 import { addChoose } from "./choose.js";
 import { addConfig } from "./config.js";
 import { addConfirm } from "./confirm.js";
@@ -56,6 +57,7 @@ export function createProgram(): Command {
       addConfig,
       addAudit,
       addDoctor,
+      addCheck,
       addTwin,
       addDemo,
       addGate,
