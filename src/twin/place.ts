@@ -19,6 +19,8 @@ export const placeSchema = z.strictObject({
     })
     .prefault({}),
   ariesPort: port.default(12321),
+  /** What the needle drive speaks. */
+  needleDialect: z.enum(["zaber-ascii", "modbus-rtu"]).default("zaber-ascii"),
   cameras: z
     .array(z.strictObject({ serial: z.string(), address: z.string() }))
     .length(2)

@@ -71,7 +71,11 @@ export class Twin {
       speedFactor: scenario.stageSpeedFactor,
     });
     this.ariesServer = new KohzuTcpServer(this.aries);
-    this.needle = new NeedleDriveEmulator({ seed, homed: scenario.start.homed });
+    this.needle = new NeedleDriveEmulator({
+      seed,
+      homed: scenario.start.homed,
+      dialect: place.needleDialect,
+    });
     this.pty = new PtyPort({ path: placeFiles(place).needle });
     this.pending = scenario.faults.map((fault) => ({ fault, sinceS: undefined }));
     this.mechanics = new Mechanics(

@@ -1,6 +1,7 @@
 /** Replays a golden transcript against a live device and says, step by step, whether it answers as its protocol demands. */
 import { monotonicNow, systemClock } from "../../base/clock.js";
-import { asCellError, CellError } from "../../base/errors.js";
+import type { CellError } from "../../base/errors.js";
+import { asCellError } from "../../base/errors.js";
 import type { ByteLink } from "../../cell/links/byte-link.js";
 import { expectation, type Transcript, type TranscriptStep } from "./transcript.js";
 
