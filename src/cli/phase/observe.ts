@@ -11,6 +11,7 @@ import { loadReference } from "../../lab/phase/phase-reference.js";
 import { RecordStore } from "../../lab/phase/record-store.js";
 import type { TaskVocabulary } from "../../lab/phase/task-vocabulary.js";
 import { wholeNumber } from "../procedure.js";
+import { cliExit } from "../exit-codes.js";
 import { guarded, jsonOption } from "../shared/connection.js";
 import { interruptSignal } from "../shared/follow.js";
 import { print, printJson, warn } from "../shared/output.js";
@@ -129,7 +130,7 @@ async function observe(folder: string, options: ObserveVerbOptions): Promise<voi
       print(`${options.records}: ${result.asked} episodes asked, ${result.already} were there already`);
       if (result.unanswered.length > 0) print(`no reply: ${result.unanswered.join(", ")}`);
     }
-    if (result.unanswered.length > 0) process.exitCode = 1;
+    if (result.unanswered.length > 0) process.exitCode = cliExit.failed;
   } finally {
     await observer.close?.();
   }

@@ -29,6 +29,11 @@ export const constantsSchema = z.strictObject({
       error: "credit never falls with rank",
     })
     .default([0, 0, 0.2, 0.55, 0.55, 0.9]),
+  /**
+   * Where credit and weight go: around the arrival, or, as a control that knows the rank but not the time, over the
+   * whole episode alike (W is all steps, the weight is 1).
+   */
+  spread: z.enum(["arrival", "episode"]).default("arrival"),
   /** eta_r. */
   creditPriority: z.number().min(0).default(4),
   /** eta_a. */
@@ -126,12 +131,17 @@ export function compileEpisodes(
 function compileOne(episode: AcceptedEpisode, constants: CompilerConstants): CompiledEpisode {
   const { rewards, rank, arrival } = episode;
   const middle = (arrival[0] + arrival[1]) / 2;
-  const window = creditWindow(middle, rewards.length, constants.creditHalfWidth);
+  const everywhere = constants.spread === "episode";
+  const window = everywhere
+    ? { first: 0, last: rewards.length - 1 }
+    : creditWindow(middle, rewards.length, constants.creditHalfWidth);
   const credit = constants.creditByRank[rank];
   if (credit === undefined) throw new CellError("INTERNAL", `rank ${rank} has no credit`);
   const share = credit / windowSize(window);
   const extra = (step: number): number => (step >= window.first && step <= window.last ? share : 0);
-  const weight = Float64Array.from(rewards, (_, step) => arrivalWeight(step, middle, constants.arrivalSigma));
+  const weight = Float64Array.from(rewards, (_, step) =>
+    everywhere ? 1 : arrivalWeight(step, middle, constants.arrivalSigma),
+  );
   return {
     middle,
     window,

@@ -26,6 +26,7 @@ t.test("the constants are the published ones, and unsound ones are refused", asy
     creditHalfWidth: 10,
     arrivalSigma: 8,
     creditByRank: [0, 0, 0.2, 0.55, 0.55, 0.9],
+    spread: "arrival",
     creditPriority: 4,
     arrivalPriority: 1,
   });
@@ -36,6 +37,7 @@ t.test("the constants are the published ones, and unsound ones are refused", asy
     { creditByRank: [0, 0, 0.2, 0.55, 0.5, 0.9] },
     { creditByRank: [0, 0, 0.2, 0.55, 0.9] },
     { minConfidence: Number.NaN },
+    { spread: "both" },
     { halfWidth: 10 },
   ];
   for (const constants of refused) {
@@ -108,6 +110,26 @@ t.test("one distribution over all accepted records, not one each", async (t) => 
   );
   for (const { probability } of bank) for (const p of probability) t.equal(p, 1 / 8);
   t.throws(() => compileEpisodes([], flat), { code: "PHASE_FILE_INVALID" }, "an empty bank has none");
+});
+
+t.test("the control without a time: rank kept, credit and weight alike over the episode", async (t) => {
+  const uniform = constantsSchema.parse({ spread: "episode" });
+  const bank = compileEpisodes(
+    [
+      { rank: 2, arrival: [3, 3], rewards: zeros(10) },
+      { rank: 5, arrival: [3, 3], rewards: [0, 0, 0, 0, 1] },
+    ],
+    uniform,
+  );
+  // 0.2 over ten steps, 0.9 over five; priorities 1 + 4 * 0.02 + 1 and 1 + 4 * 0.18 + 1.
+  const total = 10 * 2.08 + 5 * 2.72;
+  bank[0]?.credited.forEach((value) => close(t, value, 0.02, 1e-15, "credit"));
+  bank[0]?.probability.forEach((value) => close(t, value, 2.08 / total, 1e-15, "probability"));
+  t.same([...(bank[1]?.weight ?? [])], [1, 1, 1, 1, 1]);
+  [0.18, 0.18, 0.18, 0.18, 1.18].forEach((wanted, step) =>
+    close(t, bank[1]?.credited[step], wanted, 1e-15, `${step}`),
+  );
+  bank[1]?.probability.forEach((value) => close(t, value, 2.72 / total, 1e-15, "probability"));
 });
 
 t.test("rank 1 passes without credit; ranks 3 and 4 earn the same; success adds to the reward", async (t) => {

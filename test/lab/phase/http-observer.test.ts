@@ -69,11 +69,11 @@ const json = (response: ServerResponse, text: string, status = 200): void => {
 };
 
 const made = makePool({ frames: true });
+const drawn = made.then(async ({ pool, vocabulary }) =>
+  drawStoryboard(pool, vocabulary, await readEpisode(pool, vocabulary, "drop")),
+);
 async function question(form: "steps" | "seconds" = "steps"): Promise<ObserverQuestion> {
-  const { pool, vocabulary } = await made;
-  const episode = await readEpisode(pool, vocabulary, "drop");
-  const board = await drawStoryboard(pool, vocabulary, episode);
-  return { episode: "drop", steps: 40, vocabulary, form, board };
+  return { episode: "drop", steps: 40, vocabulary: (await made).vocabulary, form, board: await drawn };
 }
 
 const observer = (url: string, more: Partial<HttpObserverOptions> = {}): HttpObserver =>
@@ -112,11 +112,11 @@ t.test("one request with seven pictures, temperature 0 and a cap of 400 tokens",
   t.match(user.content[0]?.text, /Steps shown: 0 \(0.05 s\), 9 \(0.50 s\)/);
   const pictures = user.content.slice(1).map(({ image_url }) => image_url?.url ?? "");
   t.equal(pictures.length, 7);
-  const drawn = (await question()).board?.panels ?? [];
+  const panels = (await drawn).panels;
   pictures.forEach((picture, index) => {
     const [head, data] = picture.split(",");
     t.equal(head, "data:image/png;base64");
-    t.same(Buffer.from(data ?? "", "base64"), drawn[index]?.png);
+    t.same(Buffer.from(data ?? "", "base64"), panels[index]?.png);
   });
 });
 

@@ -10,7 +10,7 @@ import { projectRoot } from "../../../src/base/paths.js";
 import type { ObserverQuestion } from "../../../src/lab/phase/observer/observer.js";
 import { ZeromqObserver } from "../../../src/lab/phase/observer/zeromq-observer.js";
 import { parseRecord } from "../../../src/lab/phase/phase-record.js";
-import { drawStoryboard } from "../../../src/lab/phase/storyboard/storyboard.js";
+import { drawStoryboard, type Storyboard } from "../../../src/lab/phase/storyboard/storyboard.js";
 import { readEpisode } from "../../../src/lab/phase/support-pool.js";
 import { makePool } from "./fixtures.js";
 
@@ -19,10 +19,14 @@ const made = makePool({ frames: true });
 const address = async (): Promise<string> =>
   `ipc://${path.join(await mkdtemp(path.join(tmpdir(), "surgiclaw-observer-")), "w")}`;
 
+const boards = new Map<string, Promise<Storyboard>>();
 async function question(episode: string, form: "steps" | "seconds" = "steps"): Promise<ObserverQuestion> {
   const { pool, vocabulary } = await made;
-  const board = await drawStoryboard(pool, vocabulary, await readEpisode(pool, vocabulary, episode));
-  return { episode, steps: 40, vocabulary, form, board };
+  const draw = async (): Promise<Storyboard> =>
+    drawStoryboard(pool, vocabulary, await readEpisode(pool, vocabulary, episode));
+  const board = boards.get(episode) ?? draw();
+  boards.set(episode, board);
+  return { episode, steps: 40, vocabulary, form, board: await board };
 }
 
 t.test("the request holds all that is needed; replies to others are dropped", async (t) => {
