@@ -96,10 +96,7 @@ export class UrModbusClient {
   private async registers(client: ModbusRTU, first: number, count: number): Promise<number[]> {
     const what = `UR Modbus: registers ${first} to ${first + count - 1}`;
     try {
-      const { data } = await Promise.race([
-        client.readHoldingRegisters(first, count),
-        closed(this.gone.signal),
-      ]);
+      const { data } = await whileOpen(client.readHoldingRegisters(first, count), this.gone.signal);
       if (data.length !== count) {
         throw new CellError("LINK_PROTOCOL", `${what}: ${data.length} values came`);
       }
@@ -121,10 +118,17 @@ export class UrModbusClient {
   }
 }
 
-/** Rejects when the signal is aborted. */
-const closed = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = (): void => reject(new CellError("LINK_CLOSED", "UR Modbus: the connection was closed"));
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
+/** The work's result, or an error as soon as the connection is gone. */
+async function whileOpen<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  let end: (() => void) | undefined;
+  const closed = new Promise<never>((_, reject) => {
+    end = () => reject(new CellError("LINK_CLOSED", "UR Modbus: the connection was closed"));
+    if (gone.aborted) end();
+    else gone.addEventListener("abort", end, { once: true });
   });
+  try {
+    return await Promise.race([work, closed]);
+  } finally {
+    if (end) gone.removeEventListener("abort", end);
+  }
+}

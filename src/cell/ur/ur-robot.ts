@@ -41,6 +41,9 @@ interface Events {
   message: [RobotMessage];
 }
 
+/** Error code of a primary connection that was made in local mode. */
+const readOnlyCode = 210;
+
 /** How long RTDE may take to tell why the control program has ended. */
 const causeLimitS = 0.15;
 
@@ -374,6 +377,8 @@ export class UrRobot extends EventEmitter<Events> {
       this.lastMessage = `line ${message.line}, column ${message.column}: ${message.text}`;
     } else if (message.kind === "error" && message.level >= 2) {
       this.lastMessage = `C${message.code}A${message.argument} ${message.text}`.trim();
+      // Read-only for as long as it lives, also after the switch to remote: the next activation opens another.
+      if (message.code === readOnlyCode) this.primary.close();
     } else return;
     this.log.warn({ text: this.lastMessage }, "UR message");
     this.reverse.wake();

@@ -91,6 +91,10 @@ export class ControllerModel implements RobotServices {
   get programName(): string {
     return this.program?.name ?? "";
   }
+  /** Line of the running program, 0 when there is none. */
+  get scriptLine(): number {
+    return this.program?.line ?? 0;
+  }
   get programRunning(): boolean {
     return this.program !== undefined;
   }

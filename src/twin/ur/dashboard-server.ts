@@ -1,18 +1,10 @@
 /** Dashboard server (TCP 29999). What it says about state lags behind RTDE, as on the controller. */
 import type { Socket } from "node:net";
-import { robotModeName, runtimeState, runtimeStateName, safetyModeName } from "../../cell/ur/codec/enums.js";
-import { dashboardBanner, dashboardReply, LineFramer } from "../../cell/ur/codec/dashboard.js";
-import { atLeast, versionText } from "../../cell/ur/codec/version.js";
+import { robotModeName, runtimeStateName, safetyModeName } from "../../cell/ur/codec/enums.js";
+import { dashboardBanner, LineFramer } from "../../cell/ur/codec/dashboard.js";
 import { ClientSet } from "../client-set.js";
+import { answerDashboard, type Panel, type Spoken } from "./dashboard-commands.js";
 import type { ControllerModel } from "./controller-model.js";
-
-interface Spoken {
-  readonly atS: number;
-  readonly robotMode: string;
-  readonly safetyMode: string;
-  readonly program: string;
-  readonly programName: string;
-}
 
 export interface DashboardQuirks {
   /** From the connection to the greeting, which comes late while the controller boots. */
@@ -26,7 +18,7 @@ export interface DashboardQuirks {
 export class DashboardServer {
   readonly listener: ClientSet;
   private history: Spoken[] = [];
-  private loaded: string | undefined;
+  private panel: Omit<Panel, "local"> = { userRole: "PROGRAMMER", operationalMode: undefined };
 
   constructor(
     host: string,
@@ -53,7 +45,6 @@ export class DashboardServer {
       robotMode: robotModeName(model.robotMode) ?? "NO_CONTROLLER",
       safetyMode: safetyModeName(model.safetyMode) ?? "FAULT",
       program: state === "PLAYING" || state === "PAUSED" ? state : "STOPPED",
-      programName: this.loaded ?? "",
     };
     const last = this.history.at(-1);
     const same =
@@ -70,7 +61,6 @@ export class DashboardServer {
         robotMode: "NO_CONTROLLER",
         safetyMode: "NORMAL",
         program: "STOPPED",
-        programName: "",
       }
     );
   }
@@ -82,7 +72,7 @@ export class DashboardServer {
       clearTimeout(banner);
     });
     socket.on("data", (chunk) => {
-      for (const line of lines.push(chunk)) {
+      for (const line of linesOf(lines, chunk, socket)) {
         const command = line.trim();
         if (command === "") continue;
         this.reply(socket, this.answer(command), /^(quit|shutdown)$/i.test(command));
@@ -102,77 +92,21 @@ export class DashboardServer {
   }
 
   private answer(command: string): string {
-    const model = this.model();
-    const lower = command.toLowerCase();
-    const { firmware } = model;
-    const rest = command.slice(command.indexOf(" ") + 1);
-    const acting = /^(power|brake|play|pause|stop$|load|unlock|restart)/.test(lower);
-    if (this.isLocal() && firmware.software.major >= 5 && acting) return dashboardReply.failed(command);
-    switch (lower) {
-      case "power on":
-        model.powerOn();
-        return dashboardReply.poweringOn;
-      case "power off":
-        model.powerOff();
-        return dashboardReply.poweringOff;
-      case "brake release":
-        model.releaseBrakes();
-        return dashboardReply.brakeReleasing;
-      case "unlock protective stop":
-        return model.unlockProtectiveStop()
-          ? dashboardReply.protectiveStopReleasing
-          : dashboardReply.unlockTooEarly;
-      case "close safety popup":
-        return dashboardReply.closingSafetyPopup;
-      case "close popup":
-        model.popup = undefined;
-        return dashboardReply.closingPopup;
-      case "restart safety":
-        model.restartSafety();
-        return dashboardReply.restartingSafety;
-      case "stop":
-        return model.stopProgram() || model.runtimeState === runtimeState.STOPPED
-          ? dashboardReply.stopped
-          : dashboardReply.failed("stop");
-      case "play":
-      case "pause":
-        return dashboardReply.failed(lower);
-      case "running":
-        return dashboardReply.running(this.spoken.program === "PLAYING");
-      case "robotmode":
-        return dashboardReply.robotMode(this.spoken.robotMode);
-      case "safetymode":
-        return dashboardReply.safetyMode(this.spoken.safetyMode);
-      case "programstate":
-        return dashboardReply.programState(this.spoken.program, this.spoken.programName);
-      case "get loaded program":
-        return this.loaded === undefined
-          ? dashboardReply.noProgramLoaded
-          : dashboardReply.loadedProgram(this.loaded);
-      case "isprogramsaved":
-        return "true";
-      case "polyscopeversion":
-        return `URSoftware ${versionText(firmware.software)} (${firmware.softwareDate})`;
-      case "quit":
-        return dashboardReply.disconnected;
-      case "shutdown":
-        model.powerOff();
-        return dashboardReply.shuttingDown;
-    }
-    if (atLeast(firmware.software, [12], [6])) {
-      if (lower === "get robot model") return firmware.model.replace(/e$/, "");
-      if (lower === "get serial number") return firmware.serial;
-    }
-    if (firmware.software.major >= 5) {
-      if (lower === "is in remote control") return String(!this.isLocal());
-      if (lower === "version") return versionText(firmware.software);
-    }
-    if (lower.startsWith("popup ")) {
-      model.popup = rest;
-      return dashboardReply.showingPopup;
-    }
-    if (lower.startsWith("addtolog ")) return dashboardReply.addedLogMessage;
-    if (lower.startsWith("load ")) return dashboardReply.fileNotFound(rest);
-    return dashboardReply.unknown(command);
+    const { userRole, operationalMode } = this.panel;
+    const panel: Panel = { userRole, operationalMode, local: this.isLocal() };
+    const text = answerDashboard(command, this.model(), this.spoken, panel);
+    this.panel = panel;
+    return text;
+  }
+}
+
+/** The lines that are whole now; a client that never ends one is sent away. */
+function linesOf(framer: LineFramer, chunk: Buffer, socket: Socket): string[] {
+  try {
+    return framer.push(chunk);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    socket.destroy();
+    return [];
   }
 }

@@ -44,14 +44,21 @@ export class StreamServer {
       socket.write(this.state(true));
     }
     const text = new ScriptText();
+    // A connection made in local mode stays read-only: after the switch to remote it must be opened anew.
+    const bornReadOnly = this.readOnly || this.isLocal();
     socket.on("data", (chunk) => {
-      const programs = text.push(chunk.toString("latin1"));
-      for (const program of programs) this.take(socket, program);
+      try {
+        const programs = text.push(chunk.toString("latin1"));
+        for (const program of programs) this.take(socket, program, bornReadOnly || this.isLocal());
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        socket.destroy();
+      }
     });
   }
 
-  private take(socket: Socket, program: string): void {
-    if (this.readOnly || this.isLocal()) {
+  private take(socket: Socket, program: string, readOnly: boolean): void {
+    if (readOnly) {
       if (this.kind === "realtime") return;
       const text = "the connection is read-only";
       socket.write(this.message({ kind: "error", code: 210, argument: 0, level: reportLevel.WARNING, text }));
@@ -132,6 +139,8 @@ export class StreamServer {
         },
         joints: { q: arm.q, targetQ: arm.q, qd: arm.qd, modes: six(model.jointMode) },
         safetyMode: model.safetyMode,
+        digitalInputs: model.registers.digitalInputs,
+        digitalOutputs: model.registers.digitalOutputs,
         cartesian: { tcp: toPose(arm.tool), tcpOffset: arm.tcpOffset },
         ...(whole
           ? {

@@ -108,6 +108,9 @@ export interface RobotState {
   readonly mode?: RobotModeData;
   readonly joints?: JointData;
   readonly safetyMode?: number;
+  /** Bits 0–7 standard, 8–15 configurable, 16–17 tool; sent with the safety mode. */
+  readonly digitalInputs?: number;
+  readonly digitalOutputs?: number;
   readonly cartesian?: CartesianData;
   readonly kinematics?: KinematicsData;
   readonly configuration?: ConfigurationData;
@@ -170,7 +173,8 @@ export function encodeRobotState(state: RobotState, version: SoftwareVersion): B
     const value = state.safetyMode;
     parts.push(
       sub(subPackage.MASTERBOARD, (w) => {
-        w.u32(0).u32(0).u8(0).u8(0).f64(0).f64(0).u8(0).u8(0).f64(0).f64(0);
+        w.u32(state.digitalInputs ?? 0).u32(state.digitalOutputs ?? 0);
+        w.u8(0).u8(0).f64(0).f64(0).u8(0).u8(0).f64(0).f64(0);
         w.f32(30).f32(48).f32(1).f32(0).u8(value).u8(0).u8(0).u32(0);
         if (version.major >= 5) w.u8(0).u8(0).u8(0);
       }),
@@ -231,7 +235,9 @@ export function decodeRobotState(body: Buffer): RobotState {
         state.joints = readJoints(reader);
         break;
       case subPackage.MASTERBOARD:
-        reader.bytes(4 + 4 + 2 + 16 + 2 + 16 + 16);
+        state.digitalInputs = reader.u32();
+        state.digitalOutputs = reader.u32();
+        reader.bytes(2 + 16 + 2 + 16 + 16);
         state.safetyMode = reader.u8();
         break;
       case subPackage.CARTESIAN:

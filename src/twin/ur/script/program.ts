@@ -36,6 +36,10 @@ export class Program {
     this.startThread(compile(routine, builtins), undefined, new Map());
   }
 
+  /** Where its main thread is. */
+  get line(): number {
+    return this.threads[0]?.line ?? 0;
+  }
   get ended(): ProgramEnd | undefined {
     return this.end;
   }
