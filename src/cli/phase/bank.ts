@@ -41,7 +41,10 @@ interface ShowOptions {
 function rowsOf(bank: PhaseBank, firstRow: number, steps: number): Record<string, number[]> {
   const names = ["environmentReward", "reward", "weight", "probability", "terminal"];
   return Object.fromEntries(
-    names.map((name) => [name, [...(bank.columns.get(name) ?? new Float64Array()).subarray(firstRow, firstRow + steps)]]),
+    names.map((name) => [
+      name,
+      [...(bank.columns.get(name) ?? new Float64Array()).subarray(firstRow, firstRow + steps)],
+    ]),
   );
 }
 
