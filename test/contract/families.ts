@@ -124,11 +124,14 @@ const kohzu = (
 
 export const needles: readonly Family[] = [needle("zaber-ascii"), needle("modbus-rtu")];
 
+/** The family that does not tell whether an origin was found. */
+export const scSeries = "SC series";
+
 export const stages: readonly Family[] = [
   kohzu("ARIES over TCP", "kohzu-aries", "tcp", "aries"),
   kohzu("ARIES over a serial line", "kohzu-aries", "serial", "aries"),
   kohzu("CRUX", "kohzu-crux", "serial", "crux"),
-  kohzu("SC series", "kohzu-sc-410", "serial", "sc"),
+  kohzu(scSeries, "kohzu-sc-410", "serial", "sc"),
 ];
 
 export const arms: readonly Family[] = ["ur5-cb3-3.15", "ur5-cb3-3.3"].map((profile) => ({

@@ -1,14 +1,6 @@
 /** The device contract, kept by the stage controllers. */
 import t from "tap";
-import {
-  abortAndStop,
-  anyStartOrder,
-  deadlines,
-  everyExchange,
-  lifecycle,
-  outOfProtocol,
-  pulledCable,
-} from "./contract.js";
+import { abortAndStop, anyStartOrder, deadlines, lifecycle, outOfProtocol, pulledCable } from "./contract.js";
 import { stages } from "./families.js";
 
 for (const family of stages) {
@@ -18,5 +10,4 @@ for (const family of stages) {
   t.test(`${family.name}: a pulled cable`, (t) => pulledCable(t, family));
   t.test(`${family.name}: deadlines and late replies`, (t) => deadlines(t, family));
   t.test(`${family.name}: bytes outside the protocol`, (t) => outOfProtocol(t, family));
-  t.test(`${family.name}: an error at every exchange`, (t) => everyExchange(t, family));
 }
