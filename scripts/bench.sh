@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/common.sh"
-known=(geometry)
+known=(geometry gate)
 wanted=("$@")
 [[ ${#wanted[@]} -gt 0 ]] || wanted=("${known[@]}")
 for name in "${wanted[@]}"; do
@@ -17,7 +17,12 @@ folder=runs/bench-$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p "$folder"
 for name in "${wanted[@]}"; do
   say "$name ..."
-  "build/bin/$name-bench" >"$folder/$name.json"
-  node scripts/bench-table.mjs "$folder/$name.json"
+  case $name in
+    gate) node dist/test/bench/gate-bench.js "$folder/gate.json" ;;
+    *)
+      "build/bin/$name-bench" >"$folder/$name.json"
+      node scripts/bench-table.mjs "$folder/$name.json"
+      ;;
+  esac
 done
 say "results in $folder"

@@ -2,7 +2,7 @@
  * The checker of the kill campaign. It knows neither daemon nor loop: it reads what the twin saw, the audit logs and the
  * guardian's log, and says what cannot be explained.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { actsOf, type GuardianLine } from "../../src/lab/evaluation/guardian-log.js";
 import { explainMotions } from "../../src/lab/evaluation/motion-explained.js";
@@ -28,9 +28,8 @@ export async function readRecords(
     const file = path.join(folder, name, "audit.jsonl");
     const reading = await readAuditLog(file).catch(() => undefined);
     if (reading === undefined) continue;
-    const torn = reading.tornBytes > 0 && reading.firstBad === reading.entries + 1;
+    const torn = reading.tornBytes > 0 && reading.why.includes("cut in the middle");
     if (!reading.ok && !torn) faults.push(`${name}: ${reading.why}`);
-    if (torn && (await readFile(file)).at(-1) === 0x0a) faults.push(`${name}: ${reading.why}`);
     entries.push(...reading.good);
   }
   return { entries, faults };

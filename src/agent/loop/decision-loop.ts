@@ -12,30 +12,19 @@ import type { CellState, Observation, Proposal, Reason } from "../safety/types.j
 import { ask } from "./ask.js";
 import { CallBox } from "./call-box.js";
 import { decisionAction } from "./decision-record.js";
-import { possibleCommands, type LoopState, type OperatorCommand } from "./events.js";
+import {
+  possibleCommands,
+  type LoopResult,
+  type LoopState,
+  type LoopStatus,
+  type OperatorCommand,
+} from "./events.js";
 import { execute } from "./execution.js";
+import { readFreshState, takeObservation } from "./look.js";
 import { cycleEvent, judgeCandidate, stopReason, type Candidate, type Judgement } from "./judgement.js";
 import type { Capture, LoopOptions, LoopPorts } from "./ports.js";
 import { ProgressWatch } from "./progress-watch.js";
 import { Tally, type LoopCounts } from "./tally.js";
-
-export interface LoopStatus {
-  readonly state: LoopState;
-  readonly reason: string;
-  readonly cycle: number;
-  readonly refusalsInRow: number;
-  readonly suggestion: SkillName | null;
-  readonly possible: readonly OperatorCommand[];
-  readonly running: SkillName | null;
-}
-
-export interface LoopResult {
-  /** `operator`: nobody came within the configured time; `aborted`: the caller ended it. */
-  readonly outcome: "completed" | "operator" | "failed" | "aborted";
-  readonly state: LoopState;
-  readonly reason: string;
-  readonly counts: LoopCounts;
-}
 
 /** A person's choice on its way through the gate. */
 interface Chosen {
@@ -237,7 +226,7 @@ export class DecisionLoop {
     this.cycle++;
     let capture: Capture;
     try {
-      capture = await this.observe(interrupted);
+      capture = await takeObservation(this.ports, this.options, this.cycle, interrupted);
     } catch (error) {
       if (interrupted.aborted) return;
       await this.unobserved(asCellError(error));
@@ -262,34 +251,9 @@ export class DecisionLoop {
       return;
     }
     const candidate = await this.candidate(capture, interrupted);
-    const freshState = await this.freshState();
+    const freshState = await readFreshState(this.ports, this.options);
     if (interrupted.aborted) return;
     await this.judgeAndAct(candidate, observation, freshState, interrupted);
-  }
-
-  /** Late captures give their leases back. */
-  private async observe(interrupted: AbortSignal): Promise<Capture> {
-    const capture = this.ports.observe(this.cycle, interrupted);
-    try {
-      return await withDeadline(capture, this.options.observeLimitS, "an observation");
-    } catch (error) {
-      capture.then((late) => late.release()).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /** A link that fails leaves the state unread, which refuses; a defect is thrown. */
-  private async freshState(): Promise<CellState | undefined> {
-    try {
-      return await withDeadline(
-        this.ports.readState(),
-        this.options.limits.stateAgeS,
-        "the state for the gate",
-      );
-    } catch (error) {
-      if (asCellError(error).category === "software") throw error;
-      return undefined;
-    }
   }
 
   /** The operator's choice, or what the reasoner says. */
@@ -394,7 +358,7 @@ export class DecisionLoop {
   ): Promise<void> {
     const error = new CellError("NO_PROGRESS", obstacle);
     const proposal: Proposal = { skill: Skill.stop, rationale: obstacle, answer: error.message };
-    const freshState = await this.freshState();
+    const freshState = await readFreshState(this.ports, this.options);
     if (freshState === undefined) {
       await this.latchStop(error.message);
       return;

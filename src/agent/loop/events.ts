@@ -3,6 +3,7 @@ import type { ConditionId } from "../safety/conditions.js";
 import type { SkillName } from "../safety/skill-names.js";
 import type { Reason } from "../safety/types.js";
 import type { Measurements } from "../skills/skill.js";
+import type { LoopCounts } from "./tally.js";
 
 export const loopStates = [
   "idle",
@@ -82,3 +83,21 @@ export interface StateEvent {
 }
 
 export type LoopEvent = CycleEvent | SkillEvent | StateEvent;
+
+export interface LoopStatus {
+  readonly state: LoopState;
+  readonly reason: string;
+  readonly cycle: number;
+  readonly refusalsInRow: number;
+  readonly suggestion: SkillName | null;
+  readonly possible: readonly OperatorCommand[];
+  readonly running: SkillName | null;
+}
+
+export interface LoopResult {
+  /** `operator`: nobody came within the configured time; `aborted`: the caller ended it. */
+  readonly outcome: "completed" | "operator" | "failed" | "aborted";
+  readonly state: LoopState;
+  readonly reason: string;
+  readonly counts: LoopCounts;
+}

@@ -9,10 +9,10 @@ import { readCellFile, type CellFile } from "../../base/cell-file.js";
 import type { LoadedConfig } from "../../base/config.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import { FrameTree } from "../../base/frame-tree.js";
-import { DecisionLoop, type LoopResult } from "../../agent/loop/decision-loop.js";
-import type { LoopEvent } from "../../agent/loop/events.js";
+import { DecisionLoop } from "../../agent/loop/decision-loop.js";
+import type { LoopResult } from "../../agent/loop/events.js";
 import { Observer } from "../../agent/loop/observer.js";
-import { defaultLoopOptions, type LoopOptions, type LoopPorts } from "../../agent/loop/ports.js";
+import type { LoopPorts } from "../../agent/loop/ports.js";
 import { defaultPerceptionLimits } from "../../agent/perception/limits.js";
 import { loadProcedure, saveProcedure } from "../../agent/procedure/procedure-file.js";
 import { proposeTargets } from "../../agent/skills/planner.js";
@@ -21,8 +21,6 @@ import type { Reasoner } from "../../agent/reasoners/reasoner.js";
 import { RulesReasoner } from "../../agent/reasoners/rules.js";
 import { ZeromqWorkerReasoner } from "../../agent/reasoners/zeromq-worker.js";
 import type { SkillName } from "../../agent/safety/skill-names.js";
-import type { StandingFault } from "../../agent/safety/fault-arbiter.js";
-import type { FaultRule, FaultSignals, Signal } from "../../agent/safety/fault-rules.js";
 import { StopLatch } from "../../agent/safety/stop-latch.js";
 import type { CellState } from "../../agent/safety/types.js";
 import { Session } from "../../agent/skills/session.js";
@@ -30,18 +28,17 @@ import { Workbench } from "../../agent/skills/workbench.js";
 import { cellAddon, type FrameLease } from "../../cell/native.js";
 import { joints } from "../../cell/ur/kinematics.js";
 import { singularityLevel, singularityMeasures, type SingularityLevel } from "../../cell/ur/singularity.js";
-import type { CheckpointOptions } from "../../record/checkpoint-keeper.js";
-import { CheckpointSigner } from "../../record/checkpoint.js";
-import { Recording } from "../../record/recording.js";
+import type { Recording } from "../../record/recording.js";
 import type { CellStatus } from "../command/protocol.js";
 import type { Done, PlanAnswer, PlanRequest, StartAnswer, StartRequest } from "../command/service.js";
 import type { Cell, CellContext, SelfCheckItem } from "./cell.js";
 import { DeviceSet } from "./device-set.js";
-import { DiskWatch } from "./disk-watch.js";
-import { FaultWatch } from "./fault-watch.js";
-import { LatchMemory } from "./latch-memory.js";
 import { ServoRunner } from "./servo-runner.js";
 import { makeSkills } from "./skill-set.js";
+import { CellFaults } from "./cell-faults.js";
+import { LatchKeeper } from "./latch-memory.js";
+import { asCellEvent, loopOptions } from "./loop-seam.js";
+import { Recordings } from "./recordings.js";
 
 interface Run {
   readonly loop: DecisionLoop;
@@ -70,30 +67,24 @@ export class RobotCell implements Cell {
   private run: Run | undefined;
   private active = false;
   private singular: SingularityLevel = "clear";
-  private readonly disk = new DiskWatch(() => this.loaded.config.record.folder);
-  private readonly faults: FaultWatch;
-  private readonly beganWallS = Date.now() / 1e3;
-  private readonly beganS: number;
-  private memory: LatchMemory | undefined;
-  /** Whether a stop was latched before the daemon itself began to end. */
-  private latchedBefore: boolean | undefined;
+  private readonly faults: CellFaults;
+  private readonly memory: LatchKeeper;
+  private readonly recordings: Recordings;
   private lose: (why: string) => void = () => undefined;
   private loss = new Promise<string>(() => undefined);
   private loaded: LoadedConfig;
-  private signer: CheckpointSigner | undefined;
 
   constructor(private readonly context: CellContext) {
     this.loaded = context.loaded;
-    const { clock } = context;
-    this.beganS = clock.now();
-    this.faults = new FaultWatch({
-      clock,
-      signals: () => this.signals(),
-      limits: () => ({ minFreeBytes: this.loaded.config.record.minFreeBytes }),
-      detail: ({ signal }) => this.faultDetail(signal),
-      onChange: (begun, gone) => this.noteFaults(begun, gone),
+    this.faults = new CellFaults(context, {
+      config: () => this.loaded.config,
+      devices: () => this.need().devices,
+      session: () => this.run?.session,
+      audit: () => (this.run?.finished === false ? this.run.recording.audit : undefined),
       stop: (why) => void this.stop(why, "fault arbiter"),
     });
+    this.memory = new LatchKeeper(this.latch, context);
+    this.recordings = new Recordings(context);
   }
 
   // Lifecycle --------------------------------------------------------------------------------------------------------
@@ -109,9 +100,7 @@ export class RobotCell implements Cell {
     const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
     const reasoner = await this.makeReasoner();
     await mkdir(config.record.folder, { recursive: true });
-    this.signer ??= await CheckpointSigner.open(
-      config.record.signingKey ?? path.join(config.record.folder, "audit-key.pem"),
-    );
+    await this.recordings.open(config);
     try {
       await devices.connect(signal, log);
     } catch (error) {
@@ -129,9 +118,8 @@ export class RobotCell implements Cell {
       if (status.report?.triggered !== true) this.lose(`the guardian is gone: ${status.reason}`);
     };
     this.configured = { file, calibration, devices, servo: new ServoRunner(devices), reasoner };
-    await this.disk.start();
-    await this.recallLatch();
-    this.faults.start();
+    await this.memory.open(config.record.folder);
+    await this.faults.start();
   }
 
   private async makeReasoner(): Promise<Reasoner> {
@@ -144,59 +132,7 @@ export class RobotCell implements Cell {
 
   async selfCheck(): Promise<readonly SelfCheckItem[]> {
     await Promise.resolve();
-    return this.faults.items();
-  }
-
-  /** A stop that an earlier daemon left latched stays latched. */
-  private async recallLatch(): Promise<void> {
-    if (this.memory !== undefined) return;
-    const { clock, log } = this.context;
-    const memory = new LatchMemory(path.join(this.loaded.config.record.folder, "stop-latch.json"), (error) =>
-      log.error({ why: error.message }, "the stop latch is not on disk"),
-    );
-    this.memory = memory;
-    const { latched, reason } = await memory.read();
-    if (latched) this.latch.engage(`latched before this start: ${reason}`, clock.now());
-    this.latch.onChange = (state) => {
-      if (this.latchedBefore === undefined)
-        void memory.write({ latched: state.latched, reason: state.reason });
-    };
-  }
-
-  private signals(): FaultSignals {
-    const { devices } = this.need();
-    const { clock } = this.context;
-    const run = this.run;
-    return {
-      ...devices.signals(),
-      needleIntact: run?.session.needleIntact ?? "unknown",
-      diskFreeBytes: this.disk.freeBytes,
-      recordWritable: run === undefined || run.finished ? "unknown" : run.recording.audit.writable,
-      eventLoopLateS: this.faults.eventLoopLateS,
-      wallClockStepS: Math.abs(Date.now() / 1e3 - this.beganWallS - (clock.now() - this.beganS)),
-    };
-  }
-
-  private faultDetail(signal: Signal): string {
-    return signal === "diskFreeBytes"
-      ? this.disk.detail
-      : (this.configured?.devices.faultDetail(signal) ?? "");
-  }
-
-  private noteFaults(begun: readonly StandingFault[], gone: readonly FaultRule[]): void {
-    const { clock, log, publish } = this.context;
-    const audit = this.run?.finished === false ? this.run.recording.audit : undefined;
-    for (const fault of begun) {
-      const { id, severity, remedy } = fault.rule;
-      const said = this.faults.say(fault);
-      log.warn({ fault: id, severity }, said);
-      publish({ topic: "log", event: { atS: clock.now(), level: "warn", message: `${said} (${remedy})` } });
-      audit?.append("arbiter", "fault.begun", { id, severity, said }).catch(() => undefined);
-    }
-    for (const { id, text } of gone) {
-      log.info({ fault: id }, `no longer: ${text}`);
-      audit?.append("arbiter", "fault.gone", { id }).catch(() => undefined);
-    }
+    return this.faults.watch.items();
   }
 
   async activate(signal: AbortSignal): Promise<void> {
@@ -219,11 +155,8 @@ export class RobotCell implements Cell {
       await run.done.catch(() => undefined);
     }
     this.active = false;
-    this.disk.end();
     this.faults.end();
-    // A stop that only the end of the daemon made is nothing that a person has to reset at the next start.
-    if (this.latchedBefore === false) await this.memory?.write({ latched: false, reason: "" });
-    this.latchedBefore = undefined;
+    await this.memory.endOfStop();
     const configured = this.configured;
     this.configured = undefined;
     if (configured === undefined) return;
@@ -250,7 +183,7 @@ export class RobotCell implements Cell {
       targets: { total: run?.session.targets.length ?? 0, implanted },
       refusalsInRow: loop?.refusalsInRow ?? 0,
       stopLatched: this.latch.latched,
-      faults: this.configured === undefined ? [] : this.faults.status(),
+      faults: this.configured === undefined ? [] : this.faults.watch.status(),
       possible:
         run === undefined || run.finished
           ? ["start", "plan", "stop", ...(this.latch.latched ? ["reset"] : [])]
@@ -261,13 +194,15 @@ export class RobotCell implements Cell {
   }
 
   async stop(reason: string, who: string): Promise<Done> {
-    if (who === "daemon") this.latchedBefore ??= this.latch.latched;
+    if (who === "daemon") this.memory.daemonStops();
     const run = this.run;
     if (run !== undefined && !run.finished) await run.loop.stop(reason, who);
     else {
       this.latch.engage(reason, this.context.clock.now());
       await this.halt(reason);
     }
+    // Answered once the latch would outlive a crash; the motion has ended before.
+    await this.memory.kept();
     return { detail: "all motion stopped and latched; a person must reset" };
   }
 
@@ -311,17 +246,7 @@ export class RobotCell implements Cell {
     request: object,
     work: (keep: (frame: FrameLease, label: string) => void) => Promise<T>,
   ): Promise<T> {
-    const { clock } = this.context;
-    const { config, text } = this.loaded;
-    const { geometry } = cellAddon();
-    const recording = await Recording.create<FrameLease>({
-      root: config.record.folder,
-      name,
-      inputs: { "config.yaml": text },
-      encoder: { extension: "jpg", encode: (frame) => geometry.encodeJpeg(frame, 85, 1) },
-      clock,
-      ...this.checkpoints(),
-    });
+    const recording = await this.recordings.create(name, this.loaded, {});
     try {
       await recording.audit.append(`operator:${by}`, "cell.motion.start", { name, ...request });
       return await work((frame, label) => void recording.frames.store(frame, label, 0));
@@ -357,7 +282,7 @@ export class RobotCell implements Cell {
         { stopNumber, by },
         {
           stopReleased: !state.emergencyStopped && !state.protectiveStopped,
-          selfCheckOk: this.faults.obstacles().length === 0,
+          selfCheckOk: this.faults.watch.obstacles().length === 0,
         },
       );
       if (!result.cleared) throw new CellError("COMMAND_INVALID", `not reset: ${result.why}`);
@@ -419,7 +344,7 @@ export class RobotCell implements Cell {
 
   /** An operator goes on in spite of a fault whose rule permits it, until it is gone. */
   async override(fault: string): Promise<Done> {
-    this.faults.override(fault);
+    this.faults.watch.override(fault);
     this.context.log.warn({ fault }, "overridden by the operator");
     const run = this.run;
     if (run !== undefined && !run.finished)
@@ -451,7 +376,6 @@ export class RobotCell implements Cell {
     if (this.latch.latched)
       throw new CellError("SAFETY_STOPPED", `a stop is latched: ${this.latch.state.reason}`);
     const { clock, log } = this.context;
-    const { config, text } = this.loaded;
     const { devices, file, reasoner, servo } = this.need();
     const { geometry } = cellAddon();
     const previous = this.run?.session;
@@ -460,15 +384,7 @@ export class RobotCell implements Cell {
     if (previous !== undefined) session.inherit(previous);
     let cycleNow = 0;
     const bench = this.bench(session, (frame, label) => void recording.frames.store(frame, label, cycleNow));
-    const recording = await Recording.create<FrameLease>({
-      root: config.record.folder,
-      name,
-      inputs: { "config.yaml": text, ...inputs },
-      encoder: { extension: "jpg", encode: (frame) => geometry.encodeJpeg(frame, 85, 1) },
-      clock,
-      ...this.checkpoints(),
-      onLostFrame: (frame, error) => log.warn({ ...frame, why: error.message }, "frame not kept"),
-    });
+    const recording = await this.recordings.create(name, this.loaded, inputs);
     let lastUsable = false;
     const observer = new Observer({
       devices,
@@ -479,7 +395,7 @@ export class RobotCell implements Cell {
       bench,
       perceptionLimits: defaultPerceptionLimits,
       stopLatched: () => this.latch.latched,
-      selfCheckFaults: () => this.faults.obstacles(),
+      selfCheckFaults: () => this.faults.watch.obstacles(),
       nearSingularity: (q) => this.nearSingularity(q),
       keep: (frame, observationId, cycle) => void recording.frames.store(frame, observationId, cycle),
       withImages: reasoner.name !== "rules",
@@ -493,7 +409,7 @@ export class RobotCell implements Cell {
         runServo: (request, signal) => servo.run(request, signal),
         dh: devices.geometry,
         latch: (why) => void this.latch.engage(why, clock.now()),
-        selfCheck: () => Promise.resolve(this.faults.obstacles()),
+        selfCheck: () => Promise.resolve(this.faults.watch.obstacles()),
       }),
       audit: recording.audit,
       latch: this.latch,
@@ -515,9 +431,9 @@ export class RobotCell implements Cell {
         targets.length === 0
           ? "both views are usable: targets can be picked"
           : "all targets are implanted and the needle is withdrawn",
-      emit: (event) => this.publish(event),
+      emit: (event) => this.context.publish(asCellEvent(event, () => this.status())),
     };
-    const loop = new DecisionLoop(ports, this.loopOptions(targets.length === 0));
+    const loop = new DecisionLoop(ports, loopOptions(this.loaded.config, targets.length === 0));
     const ending = new AbortController();
     const done = loop.run(ending.signal).then(async (result) => {
       await this.conclude(run, result);
@@ -543,44 +459,6 @@ export class RobotCell implements Cell {
       .catch((error: unknown) => this.context.log.error({ error: asCellError(error).message }, "recording"));
     run.finished = true;
     this.context.publish({ topic: "state", event: this.status() });
-  }
-
-  /** A preparation for planning ends where a procedure would wait for a person: its caller is there. */
-  private loopOptions(planning: boolean): LoopOptions {
-    const { loop, reasoner, devices } = this.loaded.config;
-    const cameras = devices.microscopes.map((microscope) => microscope.name);
-    const standard = defaultLoopOptions(cameras);
-    return {
-      ...standard,
-      limits: {
-        ...standard.limits,
-        observationAgeS: loop.observationMaxAgeS,
-        frameAgeS: loop.observationMaxAgeS,
-      },
-      refusalBudget: loop.refusalBudget,
-      reasonerBudgetS: Math.min(reasoner.deadlineS, loop.observationMaxAgeS),
-      ...(planning
-        ? { operatorWaitS: 0.1 }
-        : loop.operatorTimeoutS > 0
-          ? { operatorWaitS: loop.operatorTimeoutS }
-          : {}),
-      progress: { ...standard.progress, runsPerTarget: loop.maxCycles },
-    };
-  }
-
-  /** Checkpoints of a chain go to its folder and out as events, for another machine to keep. */
-  private checkpoints(): { checkpoints?: CheckpointOptions } {
-    const { publish, log } = this.context;
-    if (this.signer === undefined) return {};
-    return {
-      checkpoints: {
-        signer: this.signer,
-        periodS: this.loaded.config.record.checkpointS,
-        onCheckpoint: (checkpoint) =>
-          publish({ topic: "checkpoint", event: { ...checkpoint, atS: checkpoint.monotonicS } }),
-        onFailure: (error) => log.warn({ why: error.message }, "checkpoint not kept"),
-      },
-    };
   }
 
   private bench(session: Session, keep: (frame: FrameLease, label: string) => void): Workbench {
@@ -617,27 +495,6 @@ export class RobotCell implements Cell {
       state.nearSingularity === false &&
       Object.values(state.camerasOnline).every((online) => online === true)
     );
-  }
-
-  private publish(event: LoopEvent): void {
-    const { publish } = this.context;
-    if (event.kind === "cycle") {
-      const {
-        kind: _kind,
-        observationId,
-        source: _source,
-        violations: _violations,
-        note: _note,
-        ...rest
-      } = event;
-      publish({
-        topic: "cycle",
-        event: { ...rest, observation: observationId, reasons: [...event.reasons] },
-      });
-    } else if (event.kind === "skill") {
-      const { kind: _kind, ...rest } = event;
-      publish({ topic: "skill", event: { ...rest, measurements: { ...event.measurements } } });
-    } else publish({ topic: "state", event: this.status() });
   }
 
   private need(): Configured {
