@@ -26,14 +26,14 @@ struct Stripes {
   double middle() const { return 0.5 * (inner + outer); }
 };
 
-// A round polished shank reflects the light along its middle: seen by comparing middle and sides above the
-// tip.
-Stripes stripesFor(const ImageView& image, const NeedleAxis& axis, double around) {
+// A round polished shank reflects the light along its middle: seen by comparing middle and sides from
+// `shaft` upwards, where the end surely is not.
+Stripes stripesFor(const ImageView& image, const NeedleAxis& axis, double shaft) {
   const Stripes beside{std::max(0.75, 0.15 * axis.tipWidth), std::max(1.75, 0.275 * axis.tipWidth)};
   constexpr int kSteps = 24;
   double shine = 0;
   for (int k = 0; k < kSteps; ++k) {
-    const double s = around + 1.5 * axis.sigma + 16 + 3 * k;
+    const double s = shaft + 1.5 * axis.sigma + 16 + 3 * k;
     const auto at = [&](double t) {
       return static_cast<double>(sampleAt(image, axis.frame.x(s, t), axis.frame.y(s, t)));
     };
@@ -246,7 +246,7 @@ double coarseEnd(const std::vector<double>& profile, double first, const NeedleA
 NeedleTip fitNeedleTip(const ImageView& image, const NeedleAxis& axis, double around, double range) {
   NeedleTip tip;
   const double sigma = axis.sigma;
-  const Stripes stripes = stripesFor(image, axis, around);
+  const Stripes stripes = stripesFor(image, axis, around + range);
   const double below = 3 * sigma + 10;
   const double above = 3 * sigma + 0.5 * axis.tipWidth + 14;
 
