@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { Router } from "zeromq";
 import { projectRoot } from "../../../src/base/paths.js";
 import type { ObserverQuestion } from "../../../src/lab/phase/observer/observer.js";
@@ -101,11 +101,13 @@ function present(): boolean {
   }
 }
 
-async function start(endpoint: string, ...flags: string[]): Promise<ChildProcess> {
+async function start(t: Test, endpoint: string, ...flags: string[]): Promise<ChildProcess> {
   const script = path.join(projectRoot, "examples/phase-observer/observer.py");
   const child = spawn(python, [script, "--connect", endpoint, ...flags], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "ignore"],
   });
+  // Whatever becomes of the test, the worker does not outlive it.
+  t.teardown(() => child.kill("SIGKILL"));
   await new Promise<void>((resolve, reject) => {
     child.stdout.once("data", () => resolve());
     child.once("exit", (code) => reject(new Error(`the worker ended with ${code ?? "a signal"}`)));
@@ -121,7 +123,7 @@ t.test("the example worker", { skip: present() ? false : `${python} lacks zmq, n
     const endpoint = await address();
     const observer = new ZeromqObserver({ endpoint, mode: "bind", budgetS: 20 });
     await observer.start();
-    const child = await start(endpoint);
+    const child = await start(t, endpoint);
     const ask = async (episode: string, form: "steps" | "seconds" = "steps") => {
       const reply = await observer.observe(await question(episode, form), never);
       t.match(reply, { finishReason: "stop", model: "example-observer/1" });
@@ -131,7 +133,7 @@ t.test("the example worker", { skip: present() ? false : `${python} lacks zmq, n
     t.match(await ask("drop"), { ok: true, record: { phase: "approach", arrival: [0, 9], confidence: 0.5 } });
     t.match(await ask("idle"), { ok: true, record: { phase: "clear failure", arrival: null } });
     t.match(await ask("drop", "seconds"), { ok: true, record: { phase: "approach", arrival: [9, 9] } });
-    child.kill();
+    child.kill("SIGKILL");
     await observer.close();
   });
 
@@ -143,20 +145,20 @@ t.test("the example worker", { skip: present() ? false : `${python} lacks zmq, n
       const endpoint = await address();
       const observer = new ZeromqObserver({ endpoint, mode: "bind", budgetS: 20 });
       await observer.start();
-      const child = await start(endpoint, "--misbehave", mode);
+      const child = await start(t, endpoint, "--misbehave", mode);
       const reply = await observer.observe(await question("drop"), never);
       t.match(parseRecord(reply.text, vocabulary, "steps"), expected, mode);
       t.equal(reply.finishReason, mode === "cut" ? "length" : "stop");
-      child.kill();
+      child.kill("SIGKILL");
       await observer.close();
     }
     for (const mode of ["hang", "late"]) {
       const endpoint = await address();
       const observer = new ZeromqObserver({ endpoint, mode: "bind", budgetS: 0.4 });
       await observer.start();
-      const child = await start(endpoint, "--misbehave", mode);
+      const child = await start(t, endpoint, "--misbehave", mode);
       await t.rejects(observer.observe(await question("drop"), never), { code: "OBSERVER_FAILED" }, mode);
-      child.kill();
+      child.kill("SIGKILL");
       await observer.close();
     }
   });
