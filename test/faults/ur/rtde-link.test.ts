@@ -3,9 +3,7 @@ import { connect } from "node:net";
 import t from "tap";
 import { setTimeout as delay } from "node:timers/promises";
 import { RtdeClient, rtdeDefaults } from "../../../src/cell/ur/rtde-client.js";
-import { FaultSwitches } from "../../../src/twin/fault-switches.js";
-import { urFaults } from "../../../src/twin/ur/ur-faults.js";
-import { rig, soon } from "../../cell/ur/rig.js";
+import { soon } from "../../cell/ur/rig.js";
 import { waitFor } from "../wait.js";
 import { activeArm, connectedArm, recovers, stopsMotion } from "./active-arm.js";
 
@@ -45,35 +43,6 @@ t.test(
     await recovers(t, arm);
   },
 );
-
-for (const [fault, value] of [
-  ["arm-rtde-bytewise", "on"],
-  ["arm-rtde-bundle", 8],
-  ["arm-rtde-message-first", "on"],
-  ["arm-rtde-data-first", "on"],
-  ["arm-rtde-start-twice", "on"],
-  ["arm-rtde-start-late", 0.5],
-] as const) {
-  t.test(`${fault}: connects, moves, and no sample is wrong`, async (t) => {
-    const plain = await rig();
-    t.teardown(() => plain.close());
-    const faults = new FaultSwitches(urFaults(plain.controller));
-    faults.set(fault, value);
-    await plain.robot.connect(soon());
-    let last = -Infinity;
-    let backwards = 0;
-    plain.robot.on("sample", (sample) => {
-      if (sample.timestampS < last) backwards++;
-      last = sample.timestampS;
-    });
-    await plain.robot.activate(soon());
-    t.equal(plain.robot.state().lifecycle, "active");
-    const goal = plain.controller.jointPositions(Infinity).map((q, i) => q + (i === 0 ? 0.05 : 0));
-    const report = await plain.robot.moveJoints(goal, { speedRadS: 0.5, accelerationRadS2: 1.5 }, soon());
-    t.ok(report.jointErrorRad < 1e-4);
-    t.equal(backwards, 0);
-  });
-}
 
 t.test("arm-rtde-version-1: the driver falls back to version 1", async (t) => {
   const arm = await connectedArm(t);

@@ -164,6 +164,29 @@ exit_critical`),
   t.end();
 });
 
+t.test("positions history, waypoint, port registers and tool voltage", (t) => {
+  t.same(
+    outcome(
+      `
+movej([0.05, -1.6, 1.9, -1.9, -1.57, 0], a=2, v=1)
+before = get_actual_joint_positions_history(20)
+now = get_actual_joint_positions()
+textmsg(now[0] - before[0] > 0.01)
+textmsg(point_dist(get_target_waypoint(), get_actual_tcp_pose()) < 0.000001)
+write_port_register(130, 40000)
+textmsg(read_port_register(130))
+set_tool_voltage(24)
+textmsg("done")`,
+      1,
+    ),
+    ["True", "True", "40000", "done"],
+  );
+  t.match(outcome("write_port_register(1, 5)")[0], /no general purpose register 1/);
+  t.match(outcome("set_tool_voltage(5)")[0], /0, 12 or 24 V/);
+  t.match(outcome("q = get_actual_joint_positions_history(1000)")[0], /are not kept/);
+  t.end();
+});
+
 t.test("errors are told on the stream, never silent", (t) => {
   const dies = (body: string): string => outcome(body).at(-1) ?? "nothing";
   t.match(dies("fly_to_moon()"), /^2:\d+ compile_error_name_not_found:fly_to_moon:$/);
