@@ -59,7 +59,7 @@ if ((write == 1)); then
   node dist/test/interop/table.js --write "$records" docs/interop.md
   node_modules/.bin/prettier --write --log-level warn docs/interop.md
 elif [[ -z $only ]] && ! node dist/test/interop/table.js --check "$records" docs/interop.md; then
-  failed=$((failed + 1))
-  failures+=("docs/interop.md is not what just ran: npm run test:interop -- --write")
+  # Versions of Debian's programs differ between releases: no failure, but the table should say what runs today.
+  say "docs/interop.md is not what just ran: npm run test:interop -- --write"
 fi
 sum_up
