@@ -14,5 +14,6 @@ done
 [[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "kill.sh: --runs needs a number above 0" >&2; exit 2; }
 source "$here/common.sh"
 bash "$here/setup.sh" full
+export SURGICLAW_SEED=${SURGICLAW_SEED:-$RANDOM}
 SURGICLAW_KILL_RUNS=$runs TAP_RCFILE=$here/e2e.taprc exec node_modules/.bin/tap --reporter=tap --disable-coverage \
   --timeout=$(((runs + 1) * 300)) dist/test/e2e/kill-campaign.test.js

@@ -13,7 +13,8 @@ import { drawRuns, inject, type Injected, type KillRun } from "./kill-plan.js";
 import { judgeRest } from "./stop-judgement.js";
 
 const runs = Number(process.env["SURGICLAW_KILL_RUNS"] ?? 2);
-const campaignSeed = Number(process.env["SURGICLAW_SEED"] ?? Date.now() % 1e6);
+/** Fixed within `npm test`, drawn anew by `npm run test:kill`. */
+const campaignSeed = Number(process.env["SURGICLAW_SEED"] ?? 11);
 /** One twin serves so many runs: it keeps its history for a quarter of an hour. */
 const perTwin = 4;
 const runLimitS = 240;
@@ -57,7 +58,8 @@ async function prepare(t: Test, cell: CellHarness, used: boolean): Promise<strin
   try {
     return await cell.plan(1);
   } catch (error) {
-    if (!used || asCellError(error).code !== "SKILL_FAILED") throw error;
+    // Left by a kill in the middle of its work, the cell may be out of focus or the needle out of view.
+    if (!used || !["SKILL_FAILED", "VISION_UNKNOWN"].includes(asCellError(error).code)) throw error;
     t.comment(`another twin: ${asCellError(error).message}`);
     await endDaemon(cell);
     return undefined;
