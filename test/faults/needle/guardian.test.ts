@@ -85,6 +85,8 @@ t.test("a line that does not come back: no guardian, no motion, and the reason i
   let told = "";
   guardian.onChange = ({ reason }) => (told = reason);
   await port.close();
+  // The port reports its hang-up mostly by itself, and the next reading, which the daemon takes all the time, at the latest.
+  await t.rejects(driver.read());
   await waitFor(() => driver.status.current === "fault");
   // It sees the hang-up by itself.
   await waitFor(() => !guardian.alive);
