@@ -144,7 +144,11 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 t.test(`${wanted} sequences of the model, on the real state machine`, { timeout }, async (t) => {
   t.comment(`seed ${seed}`);
-  const spin = spawn("spin", ["-DTRACE", "-T", `-n${seed}`, "-u2000000000", model], {
+  // It writes its preprocessed model where it runs.
+  const folder = await mkdtemp(path.join(tmpdir(), "surgiclaw-model-"));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const spin = spawn("spin", ["-DTRACE", "-T", `-n${seed}`, "-u2000000000", path.resolve(model)], {
+    cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
   });
   let cell = new CellUnderModel();
