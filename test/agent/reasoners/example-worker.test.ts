@@ -8,7 +8,7 @@ import { projectRoot } from "../../../src/base/paths.js";
 import { ZeromqWorkerReasoner } from "../../../src/agent/reasoners/zeromq-worker.js";
 import { FakeCell } from "../loop/fake-cell.js";
 
-const python = process.env["SURGICLAW_PYTHON"] ?? "python3";
+const python = process.env["SURGICLAW_PYTHON"] ?? "/usr/bin/python3";
 
 function present(): boolean {
   try {

@@ -91,7 +91,7 @@ t.test("no worker: one deadline; cancelled: at once", async (t) => {
   await observer.close();
 });
 
-const python = process.env["SURGICLAW_PYTHON"] ?? "python3";
+const python = process.env["SURGICLAW_PYTHON"] ?? "/usr/bin/python3";
 function present(): boolean {
   try {
     execFileSync(python, ["-c", "import zmq, numpy, PIL"], { stdio: "ignore", timeout: 30000 });
