@@ -10,6 +10,7 @@ import { addConfig } from "./config.js";
 import { addConfirm } from "./confirm.js";
 import { addDemo } from "./demo.js";
 import { addDoctor } from "./doctor.js";
+import { addEvaluate } from "./evaluate.js";
 import { addGate } from "./gate.js";
 import { addHandback } from "./handback.js";
 import { addHome } from "./home.js";
@@ -60,6 +61,7 @@ export function createProgram(): Command {
       addCheck,
       addTwin,
       addDemo,
+      addEvaluate,
       addGate,
       addOverride,
       addPhase,

@@ -1,11 +1,14 @@
 /** The faults of the emulated microscope cameras, as switches of the twin. */
 import type { CameraServer } from "./camera-server.js";
+import { properExposureUs } from "./scene-files.js";
 import { numberValue, type FaultTable, type FaultValue } from "./fault-switches.js";
 
 /** What the scene's state says of each camera. */
 export interface CameraSwitches {
   readonly online: [boolean, boolean];
   readonly frozen: [boolean, boolean];
+  /** How far somebody has pushed the microscope along its axis, m. */
+  readonly focusKnockM: [number, number];
 }
 
 const which = "camera 1 or 2";
@@ -27,7 +30,10 @@ function word(text: string): string {
   return text;
 }
 
-export const cameraFaults = (server: CameraServer, { online, frozen }: CameraSwitches): FaultTable => {
+export const cameraFaults = (
+  server: CameraServer,
+  { online, frozen, focusKnockM }: CameraSwitches,
+): FaultTable => {
   const flag = (flags: [boolean, boolean], to: boolean) => (value: FaultValue) => {
     flags[cameraOf(value) - 1] = to;
   };
@@ -96,6 +102,22 @@ export const cameraFaults = (server: CameraServer, { online, frozen }: CameraSwi
       what: "the camera's clock is ahead of wall time",
       value: "camera and seconds, as in 1:3600; 0 sets it right",
       set: number("clock", -1e6, 1e6),
+    },
+    "camera-exposure": {
+      what: "the camera's exposure is off by so many stops (powers of two) from the proper one",
+      value: "camera and stops from -4 to 4, as in 1:-2.5",
+      set: (value) => {
+        const [camera, rest] = withValue(value);
+        server.fault(camera, "exposure", Math.round(properExposureUs * 2 ** numberValue(rest, -4, 4)));
+      },
+    },
+    "focus-knocked": {
+      what: "somebody pushes the microscope along its axis: its focus is off by that much more",
+      value: "camera and micrometres from -1000 to 1000, as in 2:-300",
+      set: (value) => {
+        const [camera, rest] = withValue(value);
+        focusKnockM[camera - 1] = (focusKnockM[camera - 1] ?? 0) + numberValue(rest, -1000, 1000) * 1e-6;
+      },
     },
     "camera-slow": {
       what: "each frame takes the camera longer, and its control waits meanwhile",

@@ -45,6 +45,8 @@ export interface Devices {
   /** m or rad by KOHZU axis. */
   stage(axis: number, nowS: number): number;
   needle(nowS: number): number;
+  /** How far somebody has pushed a microscope along its axis, m. */
+  focusKnock(view: 0 | 1): number;
   /** How far the common centre of the tilts has wandered, head frame, m. */
   tiltCentreWander(nowS: number): Vec3;
 }
@@ -188,10 +190,7 @@ export class Mechanics {
       tip: tip.translation,
       axis: rotate(tip.rotation, [0, 0, 1]),
       shift,
-      focusM: [
-        this.cell.startFocusM[0] + (stages.get(this.cell.microscopes[0].focusAxis) ?? 0),
-        this.cell.startFocusM[1] + (stages.get(this.cell.microscopes[1].focusAxis) ?? 0),
-      ],
+      focusM: [this.focusOf(0, stages), this.focusOf(1, stages)],
       wanderM: [this.wanderOf(0, timeS), this.wanderOf(1, timeS)],
       light:
         1 + this.scenario.imperfections.lightDrift * Math.sin(2 * Math.PI * 0.004 * timeS + this.lightPhase),
@@ -202,6 +201,11 @@ export class Mechanics {
     this.lastNeedle = needle;
     this.lastS = timeS;
     return { sample, tip, cartridge };
+  }
+
+  private focusOf(view: 0 | 1, stages: ReadonlyMap<number, number>): number {
+    const stage = stages.get(this.cell.microscopes[view].focusAxis) ?? 0;
+    return this.cell.startFocusM[view] + this.devices.focusKnock(view) + stage;
   }
 
   /**

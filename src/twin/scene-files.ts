@@ -10,7 +10,7 @@ export interface CameraPlace {
 }
 
 /** Exposure that gives a well-exposed frame, µs: between the two, in the scene's own light. */
-const properExposureUs = 10_000;
+export const properExposureUs = 10_000;
 
 /** The JSON of native/optics (docs of its fields are there). */
 export function sceneJson(

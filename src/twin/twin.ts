@@ -42,7 +42,11 @@ export class Twin {
   private readonly history = new TruthHistory();
   private readonly motions = new MotionLog();
   private readonly cameras = new CameraServer();
-  private readonly cameraSwitches: CameraSwitches = { online: [true, true], frozen: [false, false] };
+  private readonly cameraSwitches: CameraSwitches = {
+    online: [true, true],
+    frozen: [false, false],
+    focusKnockM: [0, 0],
+  };
   private readonly switches: FaultSwitches;
   private readonly pending: { readonly fault: Fault; sinceS: number | undefined }[];
   private writer: SceneWriter | undefined;
@@ -85,6 +89,7 @@ export class Twin {
         armJoints: (nowS) => this.ur.jointPositions(nowS),
         stage: (axis, nowS) => this.aries.truePosition(axis, nowS),
         needle: (nowS) => this.needle.positionM(nowS),
+        focusKnock: (view) => this.cameraSwitches.focusKnockM[view],
         tiltCentreWander: (nowS): Vec3 =>
           add(
             this.aries.centreWander(file.stageAxes.tiltX, nowS),

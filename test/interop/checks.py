@@ -47,6 +47,22 @@ def wait_until(ready, limit_s=10.0):
     return bool(ready())
 
 
+def settled(read, clock):
+    """What `read()` gives once it has been the same for 0.3 s of `clock()`, the device's own: a move may be over while the
+    last of it is still under way, and a machine with much to do delivers old samples late."""
+    last, since = list(read()), clock()
+
+    def rests():
+        nonlocal last, since
+        values, now = list(read()), clock()
+        if any(abs(a - b) > 1e-9 for a, b in zip(values, last)):
+            last, since = values, now
+        return now - since > 0.3
+
+    check(wait_until(rests), "comes to rest")
+    return last
+
+
 def refused(call, what, kinds=(Exception,)):
     """Checks that a call fails."""
     try:

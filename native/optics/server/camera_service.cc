@@ -94,6 +94,11 @@ bool CameraService::fault(const std::string& what, const std::string& value) {
     if (device_ != nullptr) writeText(kSerialNumber, kSerialNumberRoom, serialShown_);
   } else if (what == "clock") {
     clockOffsetNs_.store(static_cast<std::int64_t>(std::strtod(value.c_str(), nullptr) * 1e9));
+  } else if (what == "exposure") {
+    if (registers != nullptr) {
+      arv_fake_camera_write_register(registers, ARV_FAKE_CAMERA_REGISTER_EXPOSURE_TIME_US,
+                                     static_cast<guint32>(std::strtod(value.c_str(), nullptr)));
+    }
   } else if (what == "slow") {
     slowMs_.store(static_cast<int>(std::strtol(value.c_str(), nullptr, 10)));
   } else {

@@ -49,6 +49,7 @@ class CameraService {
   ///   model NAME   the camera says that it is another model
   ///   serial TEXT  the camera says that it has another serial number
   ///   clock S      the camera's clock is ahead of wall time by so many seconds
+  ///   exposure US  its exposure time is another, as after a reset that nobody noticed
   ///   slow MS      drawing a frame takes so much longer, and control waits meanwhile
   /// False for anything else.
   bool fault(const std::string& what, const std::string& value);

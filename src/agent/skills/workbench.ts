@@ -75,6 +75,8 @@ export class Workbench {
   readonly clock: Clock;
   private readonly drawn: ViewPair;
   private current: ViewPair | undefined;
+  /** Frames looked at so far, by view: what a skill costs. */
+  readonly framesUsed: [number, number] = [0, 0];
 
   constructor(
     private readonly parts: WorkbenchParts,
@@ -312,6 +314,7 @@ export class Workbench {
   async withFrame<T>(i: ViewIndex, afterS: number, use: (frame: FrameLease) => Promise<T> | T): Promise<T> {
     const microscope = this.devices.microscopes[i];
     const frame = await microscope.nextFrame(afterS, 2);
+    this.framesUsed[i]++;
     try {
       return await use(frame);
     } finally {

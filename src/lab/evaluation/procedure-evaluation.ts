@@ -113,7 +113,8 @@ export async function evaluateTargets(
   return results;
 }
 
-async function pickedPoint(
+/** The material point that was picked. @throws Error when the truth of its snapshot is no longer kept */
+export async function pickedPoint(
   truth: TruthClient,
   scene: TruthScene,
   pick: { readonly x: number; readonly y: number; readonly takenAtS: number } | undefined,

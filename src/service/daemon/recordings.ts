@@ -48,4 +48,22 @@ export class Recordings {
           }),
     });
   }
+
+  /** Work that a person asked for beside a procedure, and that moves something: on disk before it moves, and when it ended. */
+  async around<T>(
+    name: string,
+    by: string,
+    loaded: LoadedConfig,
+    request: object,
+    work: (keep: (frame: FrameLease, label: string) => void) => Promise<T>,
+  ): Promise<T> {
+    const recording = await this.create(name, loaded, {});
+    try {
+      await recording.audit.append(`operator:${by}`, "cell.motion.start", { name, ...request });
+      return await work((frame, label) => void recording.frames.store(frame, label, 0));
+    } finally {
+      await recording.audit.append("cell", "cell.motion.end", { name }).catch(() => undefined);
+      await recording.close().catch(() => undefined);
+    }
+  }
 }

@@ -3,70 +3,32 @@
  * knows what. Everything that may move goes through the loop's gate or is entered in the audit log before it moves.
  */
 import { mkdir, readFile } from "node:fs/promises";
-import path from "node:path";
-import { calibratedEdges, loadCalibration, type Calibration } from "../../base/calibration-file.js";
-import { readCellFile, type CellFile } from "../../base/cell-file.js";
 import type { LoadedConfig } from "../../base/config.js";
-import { asCellError, CellError } from "../../base/errors.js";
-import { FrameTree } from "../../base/frame-tree.js";
-import { DecisionLoop } from "../../agent/loop/decision-loop.js";
-import type { LoopResult } from "../../agent/loop/events.js";
-import { Observer } from "../../agent/loop/observer.js";
-import type { LoopPorts } from "../../agent/loop/ports.js";
-import { defaultPerceptionLimits } from "../../agent/perception/limits.js";
+import { CellError } from "../../base/errors.js";
+import type { DecisionLoop } from "../../agent/loop/decision-loop.js";
 import { loadProcedure, saveProcedure } from "../../agent/procedure/procedure-file.js";
-import { proposeTargets } from "../../agent/skills/planner.js";
-import type { ProcedureTarget } from "../../agent/procedure/schema.js";
-import type { Reasoner } from "../../agent/reasoners/reasoner.js";
-import { RulesReasoner } from "../../agent/reasoners/rules.js";
-import { ZeromqWorkerReasoner } from "../../agent/reasoners/zeromq-worker.js";
 import type { SkillName } from "../../agent/safety/skill-names.js";
 import { StopLatch } from "../../agent/safety/stop-latch.js";
-import type { CellState } from "../../agent/safety/types.js";
-import { Session } from "../../agent/skills/session.js";
-import { Workbench } from "../../agent/skills/workbench.js";
-import { cellAddon, type FrameLease } from "../../cell/native.js";
-import { joints } from "../../cell/ur/kinematics.js";
-import { singularityLevel, singularityMeasures, type SingularityLevel } from "../../cell/ur/singularity.js";
-import type { Recording } from "../../record/recording.js";
+import { proposeTargets } from "../../agent/skills/planner.js";
 import type { CellStatus } from "../command/protocol.js";
 import type { Done, PlanAnswer, PlanRequest, StartAnswer, StartRequest } from "../command/service.js";
 import type { Cell, CellContext, SelfCheckItem } from "./cell.js";
-import { DeviceSet } from "./device-set.js";
-import { ServoRunner } from "./servo-runner.js";
-import { makeSkills } from "./skill-set.js";
 import { CellFaults } from "./cell-faults.js";
+import { assertNotLatched, ConfiguredCell } from "./configured-cell.js";
+import { assertOutOfTissue, axesToHome, homeAxes } from "./homing.js";
 import { LatchKeeper } from "./latch-memory.js";
-import { asCellEvent, loopOptions } from "./loop-seam.js";
+import { ProcedureRun, type RunRequest } from "./procedure-run.js";
 import { Recordings } from "./recordings.js";
-
-interface Run {
-  readonly loop: DecisionLoop;
-  readonly session: Session;
-  readonly recording: Recording<FrameLease>;
-  readonly query: string;
-  readonly ending: AbortController;
-  readonly done: Promise<LoopResult>;
-  finished: boolean;
-}
-
-/** What a cell has once it is configured. */
-interface Configured {
-  readonly file: CellFile;
-  readonly calibration: Calibration;
-  readonly devices: DeviceSet;
-  readonly servo: ServoRunner;
-  readonly reasoner: Reasoner;
-}
 
 const by = "operator";
 
 export class RobotCell implements Cell {
-  private configured: Configured | undefined;
+  private configured: ConfiguredCell | undefined;
   private readonly latch = new StopLatch();
-  private run: Run | undefined;
+  private run: ProcedureRun | undefined;
+  /** A recording is being made for a run that is about to begin. */
+  private beginning = false;
   private active = false;
-  private singular: SingularityLevel = "clear";
   private readonly faults: CellFaults;
   private readonly memory: LatchKeeper;
   private readonly recordings: Recordings;
@@ -80,7 +42,7 @@ export class RobotCell implements Cell {
       config: () => this.loaded.config,
       devices: () => this.need().devices,
       session: () => this.run?.session,
-      audit: () => (this.run?.finished === false ? this.run.recording.audit : undefined),
+      audit: () => this.running()?.recording.audit,
       stop: (why) => void this.stop(why, "fault arbiter"),
     });
     this.memory = new LatchKeeper(this.latch, context);
@@ -91,43 +53,21 @@ export class RobotCell implements Cell {
 
   async configure(signal: AbortSignal): Promise<void> {
     const { config } = this.loaded;
-    const { log } = this.context;
-    const file = await readCellFile(config.cell.file);
-    if (file.id !== config.cell.id)
-      throw new CellError("CONFIG_INVALID", `cell.file describes ${file.id}, cell.id is ${config.cell.id}`);
-    const calibration = await loadCalibration(config.calibration.file, config.cell.id);
-    const guardianLog = path.join(config.record.folder, "guardian.log");
-    const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
-    const reasoner = await this.makeReasoner();
     await mkdir(config.record.folder, { recursive: true });
     await this.recordings.open(config);
-    try {
-      await devices.connect(signal, log);
-    } catch (error) {
-      await devices.close();
-      await reasoner.close?.();
-      throw error;
-    }
+    const configured = await ConfiguredCell.open(config, this.context.log, signal);
     this.loss = new Promise((resolve) => {
       this.lose = resolve;
     });
-    devices.guardian.onChange = (status) => {
+    configured.devices.guardian.onChange = (status) => {
       if (status.alive) return;
       void this.halt(`guardian: ${status.reason}`);
       // One that acted on silence watches again after a person's reset; one that is gone needs a new start.
       if (status.report?.triggered !== true) this.lose(`the guardian is gone: ${status.reason}`);
     };
-    this.configured = { file, calibration, devices, servo: new ServoRunner(devices), reasoner };
+    this.configured = configured;
     await this.memory.open(config.record.folder);
     await this.faults.start();
-  }
-
-  private async makeReasoner(): Promise<Reasoner> {
-    const { kind, endpoint, mode, deadlineS, ...profile } = this.loaded.config.reasoner;
-    if (kind === "rules") return new RulesReasoner();
-    const worker = new ZeromqWorkerReasoner({ endpoint, mode, budgetS: deadlineS, profile });
-    await worker.start();
-    return worker;
   }
 
   async selfCheck(): Promise<readonly SelfCheckItem[]> {
@@ -149,20 +89,13 @@ export class RobotCell implements Cell {
   }
 
   async finalize(): Promise<void> {
-    const run = this.run;
-    if (run !== undefined && !run.finished) {
-      run.ending.abort(new CellError("LINK_ABORTED", "the daemon ends"));
-      await run.done.catch(() => undefined);
-    }
+    await this.running()?.end(new CellError("LINK_ABORTED", "the daemon ends"));
     this.active = false;
     this.faults.end();
     await this.memory.endOfStop();
     const configured = this.configured;
     this.configured = undefined;
-    if (configured === undefined) return;
-    configured.servo.stop();
-    await configured.devices.close();
-    await configured.reasoner.close?.();
+    await configured?.close();
   }
 
   // Commands ---------------------------------------------------------------------------------------------------------
@@ -195,8 +128,8 @@ export class RobotCell implements Cell {
 
   async stop(reason: string, who: string): Promise<Done> {
     if (who === "daemon") this.memory.daemonStops();
-    const run = this.run;
-    if (run !== undefined && !run.finished) await run.loop.stop(reason, who);
+    const run = this.running();
+    if (run !== undefined) await run.loop.stop(reason, who);
     else {
       this.latch.engage(reason, this.context.clock.now());
       await this.halt(reason);
@@ -208,29 +141,33 @@ export class RobotCell implements Cell {
 
   /** Ends all motion now, whatever is believed. */
   private async halt(reason: string): Promise<void> {
-    this.configured?.servo.stop();
-    this.configured?.devices.stop();
+    this.configured?.stop();
     this.context.log.warn({ reason }, "stop");
     await Promise.resolve();
   }
 
   async plan(request: PlanRequest, signal: AbortSignal): Promise<PlanAnswer> {
     const query = request.query ?? "";
-    const run = await this.begin("plan", query, [], {});
+    const run = await this.begin({ name: "plan", query, targets: [], inputs: {} });
     const result = await run.done;
     if (result.outcome !== "completed")
       throw new CellError("SKILL_FAILED", `no usable images: ${result.reason}`, {
         remedy: "see `surgiclaw status` and the recording, then plan again",
       });
     const createdAt = new Date().toISOString();
-    const procedure = await this.audited("plan-picks", { targets: request.targets, query }, (keep) =>
-      proposeTargets(this.bench(run.session, keep), signal, {
-        count: request.targets,
-        id: `procedure-${createdAt.replaceAll(/[:.]/g, "-")}`,
-        cell: this.loaded.config.cell.id,
-        query,
-        createdAt,
-      }),
+    const procedure = await this.recordings.around(
+      "plan-picks",
+      by,
+      this.loaded,
+      { targets: request.targets, query },
+      (keep) =>
+        proposeTargets(this.need().bench(run.session, this.latch, this.context.clock, keep), signal, {
+          count: request.targets,
+          id: `procedure-${createdAt.replaceAll(/[:.]/g, "-")}`,
+          cell: this.loaded.config.cell.id,
+          query,
+          createdAt,
+        }),
     );
     await saveProcedure(request.file, procedure);
     return {
@@ -240,27 +177,12 @@ export class RobotCell implements Cell {
     };
   }
 
-  /** Work that a person asked for beside a procedure, and that moves something: on disk before it moves, and when it ended. */
-  private async audited<T>(
-    name: string,
-    request: object,
-    work: (keep: (frame: FrameLease, label: string) => void) => Promise<T>,
-  ): Promise<T> {
-    const recording = await this.recordings.create(name, this.loaded, {});
-    try {
-      await recording.audit.append(`operator:${by}`, "cell.motion.start", { name, ...request });
-      return await work((frame, label) => void recording.frames.store(frame, label, 0));
-    } finally {
-      await recording.audit.append("cell", "cell.motion.end", { name }).catch(() => undefined);
-      await recording.close().catch(() => undefined);
-    }
-  }
-
   async start(request: StartRequest): Promise<StartAnswer> {
     const procedure = await loadProcedure(request.procedure, this.loaded.config.cell.id);
     const text = await readFile(request.procedure, "utf8");
     const query = request.query === "" ? procedure.query : request.query;
-    const run = await this.begin(procedure.id, query, procedure.targets, { "procedure.yaml": text });
+    const { id: name, targets } = procedure;
+    const run = await this.begin({ name, query, targets, inputs: { "procedure.yaml": text } });
     return {
       recording: run.recording.folder,
       targets: procedure.targets.length,
@@ -310,35 +232,22 @@ export class RobotCell implements Cell {
     return this.loopDoes((loop) => loop.handback(by), "the cell is observed anew");
   }
 
-  /**
-   * Searches origins in the order that is safe for the tissue: Z away from it first, then focus, X, Y, tilts; the needle
-   * drive, which finds its own withdrawn, last. Never while the needle may be in tissue.
-   */
+  /** Searches origins, in an order safe for the tissue; never while the needle may be in it. */
   async home(): Promise<Done> {
-    if (this.run !== undefined && !this.run.finished)
+    if (this.beginning || this.running() !== undefined)
       throw new CellError("COMMAND_INVALID", "a procedure runs: home between procedures");
-    if (this.latch.latched)
-      throw new CellError("SAFETY_STOPPED", `a stop is latched: ${this.latch.state.reason}`);
-    if (this.run?.session.needleInTissue === true)
-      throw new CellError(
-        "SAFETY_ENVELOPE",
-        "the needle may be in tissue: withdraw it before anything is homed",
-      );
-    const { devices, file } = this.need();
-    const { x, y, z, tiltX, tiltY, focus1, focus2 } = file.stageAxes;
-    const order = [z, focus1, focus2, x, y, tiltX, tiltY].filter((axis) => !devices.stages.homed(axis));
-    const signal = AbortSignal.timeout(230_000);
-    await this.audited("home", { axes: order, needle: !devices.needle.homed }, async () => {
-      for (const axis of order) {
-        devices.guardian.assertAlive();
-        await devices.stages.home(axis, signal);
-      }
-      if (!devices.needle.homed) await devices.needle.home(signal);
-    });
+    assertNotLatched(this.latch);
+    assertOutOfTissue(this.run?.session.needleInTissue);
+    const cell = this.need();
+    const axes = axesToHome(cell);
+    const needle = !cell.devices.needle.homed;
+    await this.recordings.around("home", by, this.loaded, { axes, needle }, () =>
+      homeAxes(cell, axes, AbortSignal.timeout(230_000)),
+    );
     this.run?.session.clearRegistration();
     this.run?.session.advanceEpoch();
     return {
-      detail: order.length > 0 ? `axes ${order.join(", ")} found their origin` : "every axis had its origin",
+      detail: axes.length > 0 ? `axes ${axes.join(", ")} found their origin` : "every axis had its origin",
     };
   }
 
@@ -346,9 +255,7 @@ export class RobotCell implements Cell {
   async override(fault: string): Promise<Done> {
     this.faults.watch.override(fault);
     this.context.log.warn({ fault }, "overridden by the operator");
-    const run = this.run;
-    if (run !== undefined && !run.finished)
-      await run.recording.audit.append(`operator:${by}`, "fault.overridden", { id: fault });
+    await this.running()?.recording.audit.append(`operator:${by}`, "fault.overridden", { id: fault });
     return { detail: `${fault} is overridden until it is gone` };
   }
 
@@ -356,156 +263,44 @@ export class RobotCell implements Cell {
     command: (loop: DecisionLoop) => void | Promise<void>,
     detail: string,
   ): Promise<Done> {
-    const run = this.run;
-    if (run === undefined || run.finished) throw new CellError("COMMAND_INVALID", "no procedure runs");
+    const run = this.running();
+    if (run === undefined) throw new CellError("COMMAND_INVALID", "no procedure runs");
     await command(run.loop);
     return { detail };
   }
 
-  // A run ------------------------------------------------------------------------------------------------------------
+  private running(): ProcedureRun | undefined {
+    return this.run?.finished === false ? this.run : undefined;
+  }
 
-  /** Begins a run; without targets its end is reached when the images are usable. */
-  private async begin(
-    name: string,
-    query: string,
-    targets: readonly ProcedureTarget[],
-    inputs: Readonly<Record<string, string>>,
-  ): Promise<Run> {
-    if (this.run !== undefined && !this.run.finished)
+  private async begin(request: RunRequest): Promise<ProcedureRun> {
+    if (this.beginning || this.running() !== undefined)
       throw new CellError("COMMAND_INVALID", "a procedure runs already: stop it first");
-    if (this.latch.latched)
-      throw new CellError("SAFETY_STOPPED", `a stop is latched: ${this.latch.state.reason}`);
-    const { clock, log } = this.context;
-    const { devices, file, reasoner, servo } = this.need();
-    const { geometry } = cellAddon();
-    const previous = this.run?.session;
-    const session = new Session(targets, file.cartridge.loops);
-    // What earlier runs of this daemon established about needle, focus and loops is still so.
-    if (previous !== undefined) session.inherit(previous);
-    let cycleNow = 0;
-    const bench = this.bench(session, (frame, label) => void recording.frames.store(frame, label, cycleNow));
-    const recording = await this.recordings.create(name, this.loaded, inputs);
-    let lastUsable = false;
-    const observer = new Observer({
-      devices,
-      geometry,
-      clock,
-      query,
-      session,
-      bench,
-      perceptionLimits: defaultPerceptionLimits,
-      stopLatched: () => this.latch.latched,
-      selfCheckFaults: () => this.faults.watch.obstacles(),
-      nearSingularity: (q) => this.nearSingularity(q),
-      keep: (frame, observationId, cycle) => void recording.frames.store(frame, observationId, cycle),
-      withImages: reasoner.name !== "rules",
-    });
-    const progress = this.context.progress.register("decision loop");
-    const ports: LoopPorts = {
-      clock,
-      reasoner,
-      skills: makeSkills({
-        bench: () => bench,
-        runServo: (request, signal) => servo.run(request, signal),
-        dh: devices.geometry,
-        latch: (why) => void this.latch.engage(why, clock.now()),
-        selfCheck: () => Promise.resolve(this.faults.watch.obstacles()),
-      }),
-      audit: recording.audit,
-      latch: this.latch,
-      observe: async (cycle, signal) => {
-        progress.advance();
-        cycleNow = cycle;
-        const capture = await observer.observe(cycle, signal);
-        lastUsable = capture.observation.visual.usable === true;
-        return capture;
-      },
-      readState: () => {
-        progress.advance();
-        return Promise.resolve(observer.readState());
-      },
-      stop: (reason) => this.halt(reason),
-      isTerminal: (state) =>
-        targets.length === 0 ? this.isReadyToPlan(state, lastUsable) : isImplanted(state),
-      goal:
-        targets.length === 0
-          ? "both views are usable: targets can be picked"
-          : "all targets are implanted and the needle is withdrawn",
-      emit: (event) => this.context.publish(asCellEvent(event, () => this.status())),
+    assertNotLatched(this.latch);
+    const { context, loaded, latch, recordings } = this;
+    const surroundings = {
+      context,
+      loaded,
+      cell: this.need(),
+      latch,
+      faults: this.faults.watch,
+      recordings,
+      previous: this.run?.session,
+      halt: (reason: string) => this.halt(reason),
+      status: () => this.status(),
     };
-    const loop = new DecisionLoop(ports, loopOptions(this.loaded.config, targets.length === 0));
-    const ending = new AbortController();
-    const done = loop.run(ending.signal).then(async (result) => {
-      await this.conclude(run, result);
-      progress.unregister();
-      return result;
-    });
-    const run: Run = { loop, session, recording, query, ending, done, finished: false };
-    this.run = run;
-    done.catch((error: unknown) => {
-      log.error({ error: asCellError(error).message }, "the run ended badly");
-      run.finished = true;
-    });
-    return run;
+    this.beginning = true;
+    try {
+      this.run = await ProcedureRun.prepare(surroundings, request);
+    } finally {
+      this.beginning = false;
+    }
+    this.run.go();
+    return this.run;
   }
 
-  private async conclude(run: Run, result: LoopResult): Promise<void> {
-    const { counts } = result;
-    await run.recording
-      .writeSummary({ outcome: result.outcome, state: result.state, reason: result.reason, counts })
-      .catch((error: unknown) => this.context.log.error({ error: asCellError(error).message }, "no summary"));
-    await run.recording
-      .close()
-      .catch((error: unknown) => this.context.log.error({ error: asCellError(error).message }, "recording"));
-    run.finished = true;
-    this.context.publish({ topic: "state", event: this.status() });
-  }
-
-  private bench(session: Session, keep: (frame: FrameLease, label: string) => void): Workbench {
-    const { devices, file, calibration } = this.need();
-    return new Workbench(
-      {
-        file,
-        tree: new FrameTree(file.frames),
-        edges: calibratedEdges(calibration),
-        devices,
-        geometry: cellAddon().geometry,
-        clock: this.context.clock,
-        keep,
-        tellGuardian: (inTissue) => devices.guardian.setNeedle(inTissue, devices.needle.microsteps(0)),
-        assertMayMove: () => {
-          devices.guardian.assertAlive();
-          if (this.latch.latched)
-            throw new CellError("SAFETY_STOPPED", `a stop is latched: ${this.latch.state.reason}`);
-        },
-      },
-      session,
-    );
-  }
-
-  private nearSingularity(q: readonly number[]): boolean {
-    const { devices } = this.need();
-    this.singular = singularityLevel(singularityMeasures(devices.geometry, joints(q)), this.singular);
-    return this.singular !== "clear";
-  }
-
-  private isReadyToPlan(state: CellState, usable: boolean): boolean {
-    return (
-      usable &&
-      state.nearSingularity === false &&
-      Object.values(state.camerasOnline).every((online) => online === true)
-    );
-  }
-
-  private need(): Configured {
+  private need(): ConfiguredCell {
     if (this.configured === undefined) throw new CellError("COMMAND_INVALID", "the cell is not configured");
     return this.configured;
   }
 }
-
-/** All targets implanted, electrode released, needle withdrawn, axes still. */
-const isImplanted = (state: CellState): boolean =>
-  state.targetsLeft === 0 &&
-  state.needleOutOfTissue === true &&
-  state.electrodeLoaded === false &&
-  state.still === true;

@@ -7,6 +7,7 @@ import { Recover, type ArmPath } from "../../agent/skills/recover.js";
 import { SkillRegistry } from "../../agent/skills/registry.js";
 import { SafeStop } from "../../agent/skills/safe-stop.js";
 import { SpatialRegistration } from "../../agent/skills/spatial-registration.js";
+import type { SkillProgram } from "../../agent/skills/skill.js";
 import type { Workbench } from "../../agent/skills/workbench.js";
 import { add } from "../../base/transform.js";
 import { forward, inverse, joints, type DhParameters } from "../../cell/ur/kinematics.js";
@@ -23,7 +24,7 @@ export interface SkillParts {
 
 export function makeSkills(parts: SkillParts): SkillRegistry {
   const { bench, runServo, dh, latch, selfCheck } = parts;
-  return new SkillRegistry([
+  const programs = [
     new SpatialRegistration(bench),
     new AlignNeedle({ bench, runServo }),
     new Insert({ bench, runServo }),
@@ -31,7 +32,25 @@ export function makeSkills(parts: SkillParts): SkillRegistry {
     new AdjustExposure(bench),
     new Recover(bench, armPath(dh)),
     new SafeStop({ bench, latch, selfCheck }),
-  ]);
+  ];
+  return new SkillRegistry(programs.map((program) => countingFrames(program, bench)));
+}
+
+/** The program, whose outcome also says how many frames it looked at: of the view that it looked at most. */
+function countingFrames(program: SkillProgram, bench: () => Workbench): SkillProgram {
+  const { name, summary, timeLimitS } = program;
+  return {
+    name,
+    summary,
+    timeLimitS,
+    run: async (context) => {
+      const [first, second] = bench().framesUsed;
+      const outcome = await program.run(context);
+      const [firstNow, secondNow] = bench().framesUsed;
+      const framesUsed = Math.max(firstNow - first, secondNow - second);
+      return { ...outcome, measurements: { ...outcome.measurements, framesUsed } };
+    },
+  };
 }
 
 /** Kinematics as the recovery needs it: least factor of the determinant as manipulability. */

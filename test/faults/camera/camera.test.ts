@@ -1,6 +1,7 @@
 /** The faults of a microscope's camera, switched on in the camera server of the twin. */
 import t from "tap";
 import { monotonicNow } from "../../../src/base/clock.js";
+import { cellAddon, type ImageMetrics } from "../../../src/cell/native.js";
 import type { Microscope } from "../../../src/cell/microscope/microscope.js";
 import { waitFor } from "../wait.js";
 import { cameraRig, delivering, soon } from "./rig.js";
@@ -108,6 +109,43 @@ t.test("camera-slow: frames and settings come late, and still come", async (t) =
   t.ok(microscope.online());
   faults.set("camera-slow", "1:0");
 });
+
+const measured = async (microscope: Microscope): Promise<ImageMetrics> => {
+  const frame = await microscope.nextFrame(monotonicNow() + 0.3, 5);
+  try {
+    return await cellAddon().geometry.measureImage(frame);
+  } finally {
+    frame.release();
+  }
+};
+
+t.test("camera-exposure: another exposure is read back, and seen", async (t) => {
+  const { faults, microscope } = await delivering(t);
+  faults.set("camera-exposure", "1:-1");
+  const dark = await measured(microscope);
+  t.equal(await microscope.exposureUs(), 5_000);
+  faults.set("camera-exposure", "1:1");
+  const bright = await measured(microscope);
+  t.equal(await microscope.exposureUs(), 20_000);
+  t.ok(bright.mean > 1.5 * dark.mean, `${bright.mean} after ${dark.mean}`);
+});
+
+t.test(
+  "focus-knocked: the picture blurs, and is sharp again once the microscope stands where it stood",
+  async (t) => {
+    const { faults, microscope } = await delivering(t);
+    const before = await measured(microscope);
+    faults.set("focus-knocked", "1:400");
+    const knocked = await measured(microscope);
+    faults.set("focus-knocked", "1:-400");
+    const after = await measured(microscope);
+    t.ok(knocked.tenengrad < 0.8 * before.tenengrad, `${knocked.tenengrad} after ${before.tenengrad}`);
+    t.ok(
+      Math.abs(after.tenengrad / before.tenengrad - 1) < 0.1,
+      `${after.tenengrad} after ${before.tenengrad}`,
+    );
+  },
+);
 
 t.test("two programs at one camera: the second is refused, the first goes on", async (t) => {
   const { microscope, another } = await delivering(t);

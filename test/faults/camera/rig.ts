@@ -36,13 +36,21 @@ export async function cameraRig(t: Test): Promise<CameraRig> {
   };
   writeFileSync(files.scene, flatScene(addresses));
   const writer = new (twinAddon().SceneWriter)(files.state);
-  const switches: CameraSwitches = { online: [true, true], frozen: [false, false] };
+  const switches: CameraSwitches = {
+    online: [true, true],
+    frozen: [false, false],
+    focusKnockM: [0, 0],
+  };
   const write = (): void =>
     writer.write(
       packScene(
         needleState({
           cameras: [0, 1].map((i) =>
-            cameraState({ online: switches.online[i as 0 | 1], frozen: switches.frozen[i as 0 | 1] }),
+            cameraState({
+              online: switches.online[i as 0 | 1],
+              frozen: switches.frozen[i as 0 | 1],
+              focusM: switches.focusKnockM[i as 0 | 1],
+            }),
           ),
         }),
       ),

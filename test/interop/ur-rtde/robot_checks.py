@@ -11,7 +11,7 @@ from rtde_io import RTDEIOInterface
 from rtde_receive import RTDEReceiveInterface
 from script_client import ScriptClient
 
-from checks import check, comes_near, end, near, refused, section, wait_until
+from checks import check, comes_near, end, near, refused, section, settled, wait_until
 
 host, start_q = sys.argv[1], json.loads(sys.argv[2])
 software, step_s = sys.argv[3], float(sys.argv[4])
@@ -86,7 +86,7 @@ def joint_moves():
     goal = [start_q[0] + 0.15] + start_q[1:]
     check(control.moveJ(goal, 1.05, 1.4), "moveJ: done")
     comes_near(receive.getActualQ, goal, 1e-4, "moveJ: stands at its goal")
-    check(control.isSteady(), "moveJ: steady afterwards")
+    check(wait_until(control.isSteady), "moveJ: steady afterwards")
     check(control.moveJ(start_q, 1.05, 1.4, True), "moveJ asynchronous: accepted")
     check(wait_until(lambda: max(abs(v) for v in receive.getActualQd()) > 0.05), "moveJ asynchronous: the arm moves")
     control.stopJ(2.0)
@@ -98,7 +98,7 @@ def joint_moves():
 
 
 def linear_moves():
-    pose = receive.getActualTCPPose()
+    pose = settled(receive.getActualTCPPose, receive.getTimestamp)
     goal = list(pose)
     goal[2] += 0.03
     goal[1] += 0.02
@@ -130,7 +130,7 @@ def speeds():
     check(wait_until(lambda: receive.getActualQd()[0] > 0.09), "speedJ: reaches its speed")
     check(control.speedStop(), "speedStop")
     check(wait_until(lambda: abs(receive.getActualQd()[0]) < 1e-6), "speedStop: the arm stands")
-    z = receive.getActualTCPPose()[2]
+    z = settled(receive.getActualTCPPose, receive.getTimestamp)[2]
     control.speedL([0, 0, 0.05, 0, 0, 0], 0.5, 0.3)
     check(wait_until(lambda: abs(receive.getActualTCPSpeed()[2] - 0.05) < 2e-3), "speedL: reaches its speed")
     check(control.speedStop(), "speedStop after speedL")
@@ -139,7 +139,7 @@ def speeds():
 
 
 def kinematics():
-    pose = receive.getActualTCPPose()
+    pose = settled(receive.getActualTCPPose, receive.getTimestamp)
     # With arguments this version sends twelve numbers under the id of its recipe of six, and waits for ever.
     near(control.getForwardKinematics(), pose, 1e-5, "getForwardKinematics")
     near(control.getInverseKinematics(pose, start_q), start_q, 1e-5, "getInverseKinematics near the start")
@@ -206,14 +206,15 @@ def custom_script():
 
 
 def watchdog():
-    check(control.setWatchdog(10.0), "setWatchdog")
+    # 2 Hz: a machine with much to do may well be late by a tenth of a second.
+    check(control.setWatchdog(2.0), "setWatchdog")
     for _ in range(20):
         control.kickWatchdog()
         time.sleep(0.05)
     check(not receive.isProtectiveStopped(), "watchdog: kicked, nothing happens")
     began = time.monotonic()
-    check(wait_until(receive.isProtectiveStopped, 3), "watchdog: not kicked, a protective stop")
-    check(time.monotonic() - began < 2, "watchdog: within two seconds")
+    check(wait_until(receive.isProtectiveStopped, 5), "watchdog: not kicked, a protective stop")
+    check(time.monotonic() - began < 3, "watchdog: within three seconds")
     check(receive.getSafetyMode() == 3, "watchdog: safety_mode protective stop")
     check(not control.isProgramRunning(), "watchdog: the program is gone")
 

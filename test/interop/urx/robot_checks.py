@@ -6,7 +6,7 @@ import time
 
 import urx
 
-from checks import check, end, near, refused, section, wait_until
+from checks import check, end, near, section, settled, wait_until
 
 host, start_q = sys.argv[1], json.loads(sys.argv[2])
 robot = urx.URRobot(host, use_rt=True)
@@ -46,7 +46,8 @@ def a_new_program_ends_the_running_one():
     check(wait_until(lambda: abs(robot.getj()[0] - start_q[0]) > 0.05), "the arm is on its way")
     robot.stopj(acc=3)
     check(wait_until(lambda: not robot.is_program_running()), "stopj ended it")
-    at = robot.getj(wait=True)
+    # The program may end before the arm has come to rest.
+    at = settled(lambda: robot.getj(wait=True), lambda: robot.rtmon.q_actual(wait=True, timestamp=True)[0])
     time.sleep(0.3)
     near(robot.getj(wait=True), at, 1e-9, "the arm stands")
     check(at[0] < start_q[0] + 0.9, "short of the old goal")

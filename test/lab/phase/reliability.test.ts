@@ -4,7 +4,8 @@ import { publishedConstants } from "../../../src/lab/phase/compiler.js";
 import { loadReference } from "../../../src/lab/phase/phase-reference.js";
 import { figures } from "../../../src/lab/phase/report/figures.js";
 import { reliabilityPage } from "../../../src/lab/phase/report/reliability-page.js";
-import { assessReliability, milestoneCoverage, wilson } from "../../../src/lab/phase/report/reliability.js";
+import { wilson } from "../../../src/lab/evaluation/statistics.js";
+import { assessReliability, milestoneCoverage } from "../../../src/lab/phase/report/reliability.js";
 import { ticks } from "../../../src/lab/phase/report/svg.js";
 import { line, makePool } from "./fixtures.js";
 

@@ -1,6 +1,7 @@
 /** The figures of a reliability report in words, each beside the published range: one list for terminal and page. */
 import { publishedObserver, type PublishedRange } from "./published.js";
-import type { Reliability, Share } from "./reliability.js";
+import type { Share } from "../../evaluation/statistics.js";
+import type { Reliability } from "./reliability.js";
 
 export interface Figure {
   readonly name: string;

@@ -10,25 +10,7 @@ import type { RecordLine } from "../record-store.js";
 import { readEpisode, type SupportPool } from "../support-pool.js";
 import { highestRank, phaseIndex, rankOf, type TaskVocabulary } from "../task-vocabulary.js";
 import { CellError } from "../../../base/errors.js";
-
-/** `count` of `of`, with the Wilson interval of 95 %. Interval and share are null when there was nothing to count. */
-export interface Share {
-  readonly count: number;
-  readonly of: number;
-  readonly share: number | null;
-  readonly interval: readonly [number, number] | null;
-}
-
-/** z of a two-sided 95 % interval. */
-const z = 1.959963984540054;
-
-export function wilson(count: number, of: number): Share {
-  if (of === 0) return { count, of, share: null, interval: null };
-  const p = count / of;
-  const middle = (p + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
-  const half = (z / (1 + z ** 2 / of)) * Math.sqrt((p * (1 - p)) / of + z ** 2 / (4 * of ** 2));
-  return { count, of, share: p, interval: [Math.max(0, middle - half), Math.min(1, middle + half)] };
-}
+import { wilson, type Share } from "../../evaluation/statistics.js";
 
 /** One episode, as judged and as it was. */
 export interface Judged {
