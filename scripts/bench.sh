@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/common.sh"
-known=(geometry gate)
+known=(geometry gate rtde)
 wanted=("$@")
 [[ ${#wanted[@]} -gt 0 ]] || wanted=("${known[@]}")
 for name in "${wanted[@]}"; do
@@ -19,6 +19,10 @@ for name in "${wanted[@]}"; do
   say "$name ..."
   case $name in
     gate) node dist/test/bench/gate-bench.js "$folder/gate.json" ;;
+    rtde)
+      bash "$here/interop.sh" --set-up
+      node dist/test/bench/rtde-bench.js "$folder/rtde.json"
+      ;;
     *)
       "build/bin/$name-bench" >"$folder/$name.json"
       node scripts/bench-table.mjs "$folder/$name.json"

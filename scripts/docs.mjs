@@ -27,6 +27,7 @@ const { gateCaseSchema, replyMetadataSchema } = await import(
   path.join(dist, "src/agent/perception/gate-case.js")
 );
 const { failureModes } = await import(path.join(dist, "test/agent/safety/failure-modes.js"));
+const { documentFaults } = await import(path.join(dist, "test/faults/ur/document-faults.js"));
 const { faultRules } = await import(path.join(dist, "src/agent/safety/fault-rules.js"));
 const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
 
@@ -123,6 +124,14 @@ function faultTable() {
   );
 }
 
+function armFaultTable() {
+  const rows = documentFaults.map(
+    ({ area, fault, switches, test }) =>
+      `| ${area} | ${cell(fault)} | ${switches.map((name) => `\`${name}\``).join(", ")} | ${cell(test)} |`,
+  );
+  return ["| area | fault | switch | test |", "|---|---|---|---|", ...rows].join("\n");
+}
+
 async function hazardTable() {
   const { requirements, hazards } = await readHazards();
   const rows = hazards.flatMap(({ id, situation, cause, severity, controls }) =>
@@ -174,6 +183,7 @@ const read = async (file) => readFile(path.join(root, file), "utf8").catch(() =>
 const wanted = {
   "docs/configuration.md": between(await read("docs/configuration.md"), "configuration keys", configTable()),
   "docs/commands.md": between(await read("docs/commands.md"), "methods", methodTable()),
+  "docs/arm-faults.md": between(await read("docs/arm-faults.md"), "arm faults", armFaultTable()),
   "docs/safety.md": between(await read("docs/safety.md"), "faults", faultTable()),
   "docs/hazards.md": between(await read("docs/hazards.md"), "hazards", await hazardTable()),
   "docs/gate.md": between(

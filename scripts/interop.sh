@@ -4,14 +4,16 @@
 #
 #   npm run test:interop                      every peer
 #   npm run test:interop -- --only PATTERN    only the peers whose path matches the extended regular expression
+#   npm run test:interop -- --set-up          only makes the environment of the Python peers
 #   npm run test:interop -- --write           also writes the table of docs/interop.md anew
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-only='' write=0
+only='' write=0 set_up=0
 while [[ $# -gt 0 ]]; do
   case $1 in
     --only) only=${2:?--only needs a pattern}; shift 2 ;;
     --write) write=1; shift ;;
+    --set-up) set_up=1; shift ;;
     *) echo "interop.sh: unknown option $1" >&2; exit 2 ;;
   esac
 done
@@ -35,6 +37,8 @@ if [[ $(cat "$environment/stamp" 2>/dev/null) != "$stamp" ]]; then
   step "Python peers ($(grep -c == "$requirements") packages)" install_peers
   printf '%s\n' "$stamp" >"$environment/stamp"
 fi
+
+((set_up == 0)) || exit 0
 
 # Programs whose packages want much that they do not need (GTK) are unpacked instead of installed.
 debian=$root/.venv/interop-debian

@@ -3,6 +3,7 @@
  * camera server, the scenario's faults, and the two sockets: control for anyone, truth for the evaluator alone.
  */
 import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { monotonicNow } from "../base/clock.js";
 import type { CellFile } from "../base/cell-file.js";
 import { CellError } from "../base/errors.js";
@@ -68,6 +69,7 @@ export class Twin {
       host: place.host,
       ports: place.ur,
       initialQ: scenario.start.armRad ?? file.knownPoseRad,
+      programFolder: path.join(place.folder, "programs"),
     });
     this.aries = new KohzuEmulator({
       axes: referenceCellStages.map((model) => ({ model, homed: scenario.start.homed })),

@@ -30,6 +30,8 @@ export const ur5Limits: ArmLimits = {
 export interface ArmViolation {
   readonly code: number;
   readonly text: string;
+  /** The joint that is to blame, if one is. */
+  readonly joint?: number;
 }
 
 /** A target that the arm cannot take; the text goes into a runtime exception. */

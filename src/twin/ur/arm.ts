@@ -2,34 +2,40 @@
  * The arm as the controller drives it: one motion at a time, evaluated at control steps, with the limits that end in a
  * protective stop. Time is the controller's; speed scaling stretches programmed motions.
  */
-import { norm, subtract, type Transform } from "../../base/transform.js";
-import {
-  findPosture,
-  flangeFor,
-  fromPose,
-  poseDifference,
-  toPose,
-  toolPose,
-  toolTwistColumns,
-  type DhTable,
-} from "./arm-geometry.js";
+import { norm, type Transform } from "../../base/transform.js";
+import { compliantTwist, intoFrame, outOfFrame, type Compliance } from "./arm-compliance.js";
+import { jointSpeedsFor, toolPose, toolTwistColumns, type DhTable } from "./arm-geometry.js";
 import { ArmRefusal, type ArmLimits, type ArmViolation } from "./arm-limits.js";
+import {
+  arcPath,
+  checkJoints,
+  jointPath,
+  linePath,
+  positive,
+  postureOf,
+  shifted,
+  type Path,
+  type PathPace,
+  type PathStart,
+} from "./arm-paths.js";
 import { trackedStep, type Tracking } from "./arm-tracking.js";
 import {
   atRest,
-  jointMotion,
   jointSpeeding,
   jointStop,
   overlaid,
   piece,
   ToolMotion,
-  trapezoid,
   type ArmPoint,
   type Motion,
 } from "./motion.js";
 
 /** How many control steps back programs can ask. */
 const pastSteps = 64;
+
+/** How long a pause takes to bring a motion to rest on its path, s. */
+const pauseS = 0.3;
+const six = (): number[] => [0, 0, 0, 0, 0, 0];
 
 export class Arm {
   tcpOffset: readonly number[] = [0, 0, 0, 0, 0, 0];
@@ -45,6 +51,10 @@ export class Arm {
   readonly past: (readonly number[])[] = [];
   /** Controller time at which it came to rest. */
   restSinceS = 0;
+  /** Force (N) and torque (N·m) that act on the tool, in the base frame. */
+  wrench: readonly number[] = six();
+  /** Programmed motions come to rest on their path while it is so, and go on afterwards. */
+  paused = false;
 
   private motion: Motion;
   private motionTimeS = 0;
@@ -57,6 +67,12 @@ export class Arm {
   private lastServoTarget: readonly number[] | undefined;
   private blendFromS = Infinity;
   private abandoned = false;
+  private pace = 1;
+  private compliance: Compliance | undefined;
+  /** Speed of the tool in the frame of the compliance; joint angles by which the arm has given way, and their speed. */
+  private twist = six();
+  private given = six();
+  private givingWay = six();
 
   constructor(
     readonly table: DhTable,
@@ -75,7 +91,14 @@ export class Arm {
     return this.point.qd;
   }
   get isMoving(): boolean {
+    return this.moving || this.givesWay;
+  }
+  /** On the way of a motion, whatever a compliant arm does meanwhile. */
+  get isOnPath(): boolean {
     return this.moving;
+  }
+  private get givesWay(): boolean {
+    return this.givingWay.some((speed) => speed !== 0);
   }
   /** What the trajectory limiter does now. */
   get speedScaling(): number {
@@ -93,25 +116,36 @@ export class Arm {
 
   /** Joint angles at a time since the last control step, by the motion that runs. */
   positionsAt(sinceStepS: number): number[] {
-    const scaled = this.motionTimeS + Math.max(0, sinceStepS) * this.scale();
-    return [...this.motion.at(scaled).q];
+    const sinceS = Math.max(0, sinceStepS);
+    const scale = this.scale();
+    const { q } = this.motion.at(this.motionTimeS + (scale === 0 ? 0 : sinceS * scale));
+    const withinS = Math.min(sinceS, this.stepS);
+    return q.map((value, i) => value + (this.given[i] ?? 0) + (this.givingWay[i] ?? 0) * withinS);
   }
 
   /** The slider stretches programmed motions; stops, speeds and servo targets keep their own time. */
   private scale(): number {
-    return this.ownPace ? 1 : this.speedFraction;
+    return this.ownPace ? 1 : this.speedFraction * this.pace;
   }
 
   private pointNow(): ArmPoint {
     const { q, qd } = this.motion.at(this.motionTimeS);
     const scale = this.scale();
-    return { q, qd: scale === 1 ? qd : qd.map((value) => value * scale) };
+    const own: ArmPoint = { q, qd: scale === 1 ? qd : qd.map((value) => value * scale) };
+    if (!this.compliance) return own;
+    return {
+      q: own.q.map((value, i) => value + (this.given[i] ?? 0)),
+      qd: own.qd.map((value, i) => value + (this.givingWay[i] ?? 0)),
+    };
   }
 
   /** One control step to controller time `timeS`. */
   advance(timeS: number): ArmViolation | undefined {
     this.timeS = timeS;
+    const change = this.stepS / pauseS;
+    this.pace = Math.max(0, Math.min(1, this.pace + (this.paused ? -change : change)));
     this.motionTimeS += this.stepS * this.scale();
+    if (this.compliance) this.giveWay(this.compliance);
     this.point = this.pointNow();
     this.past.push(this.point.q);
     if (this.past.length > pastSteps) this.past.shift();
@@ -124,10 +158,44 @@ export class Arm {
       this.stopJoints(this.defaultDeceleration);
     } else if (this.motionTimeS >= this.motion.durationS && this.moving) {
       this.moving = false;
-      this.arrivals++;
-      this.restSinceS = timeS;
+      this.arrived();
     }
     return undefined;
+  }
+
+  /** From now on the arm gives way, or no longer; what it does then is braked. */
+  comply(compliance: Compliance | undefined): void {
+    if (compliance === undefined && this.givesWay) {
+      const { point } = this;
+      this.begin(jointStop(point, this.defaultDeceleration), true);
+    } else if (compliance === undefined && this.compliance) this.keepGiven();
+    if (!compliance || !this.compliance) this.twist = six();
+    this.givingWay = compliance ? this.givingWay : six();
+    this.compliance = compliance;
+  }
+
+  private giveWay(compliance: Compliance): void {
+    const { table, tcpOffset, point, stepS } = this;
+    const moved = this.givesWay;
+    const frame = compliance.frame(this.tool, this.toolTwist);
+    this.twist = compliantTwist(compliance, this.twist, intoFrame(frame, this.wrench), stepS);
+    this.givingWay = this.twist.every((speed) => speed === 0)
+      ? six()
+      : jointSpeedsFor(toolTwistColumns(table, point.q, tcpOffset), outOfFrame(frame, this.twist), 1e-4);
+    this.given = this.given.map((value, i) => value + (this.givingWay[i] ?? 0) * stepS);
+    if (moved && !this.givesWay && !this.moving) this.arrived();
+  }
+
+  /** What the arm has given way by becomes part of its motion. */
+  private keepGiven(): void {
+    if (this.given.every((value) => value === 0)) return;
+    this.motion = shifted(this.motion, this.given);
+    this.given = six();
+  }
+
+  private arrived(): void {
+    this.arrivals++;
+    this.restSinceS = this.timeS;
   }
 
   private get defaultDeceleration(): number {
@@ -143,10 +211,10 @@ export class Arm {
       const q = this.point.q[i] ?? 0;
       const qd = this.point.qd[i] ?? 0;
       if (Math.abs(q) > jointPositionRad && q * qd > 0) {
-        return { code: 150, text: `joint ${i} close to its limit` };
+        return { code: 150, text: `joint ${i} close to its limit`, joint: i };
       }
-      if (Math.abs(qd) > 1.05 * jointSpeedRadS && this.moving) {
-        return { code: 153, text: `joint ${i} too fast to follow the path` };
+      if (Math.abs(qd) > 1.05 * jointSpeedRadS && this.isMoving) {
+        return { code: 153, text: `joint ${i} too fast to follow the path`, joint: i };
       }
     }
     return undefined;
@@ -157,6 +225,7 @@ export class Arm {
     const to = trackedStep(tracking, { point, table, tcpOffset, limits, stepS });
     if (!Array.isArray(to)) return to;
     this.motion = piece(this.point.q, to, stepS);
+    this.given = six();
     this.motionTimeS = 0;
     return undefined;
   }
@@ -174,6 +243,7 @@ export class Arm {
 
   private begin(motion: Motion, ownPace = false): void {
     this.motion = motion;
+    this.given = six();
     this.ownPace = ownPace;
     this.motionTimeS = 0;
     this.tracking = undefined;
@@ -185,8 +255,8 @@ export class Arm {
   }
 
   /** Where a new path begins: from rest, or from the end of what still runs out. */
-  private pathStart(): { q: readonly number[]; join: (next: Motion) => Motion } {
-    const first = this.motion;
+  private pathStart(): PathStart {
+    const first = this.compliance ? shifted(this.motion, this.given) : this.motion;
     const sinceS = this.motionTimeS;
     if (!this.moving) return { q: this.point.q, join: (next) => next };
     if (Number.isFinite(this.blendFromS) && Number.isFinite(first.durationS)) {
@@ -196,93 +266,28 @@ export class Arm {
     return { q: stop.at(stop.durationS).q, join: (next) => overlaid(stop, 0, next) };
   }
 
-  private checkTarget(q: readonly number[]): void {
-    if (q.length !== 6 || !q.every(Number.isFinite))
-      throw new ArmRefusal("joint positions must be six numbers");
-    const beyond = q.findIndex((value) => Math.abs(value) > this.limits.jointPositionRad + 1e-9);
-    if (beyond >= 0) throw new ArmRefusal(`target of joint ${beyond} outside its limits`);
-  }
-
   /** The joint angles of a tool pose near the present ones. @throws ArmRefusal */
   postureFor(tool: readonly number[], near = this.point.q, tcpOffset = this.tcpOffset): number[] {
-    const found = findPosture(this.table, flangeFor(fromPose(tool), tcpOffset), near);
-    if (!found) throw new ArmRefusal(`get_inverse_kin: no solution for p[${tool.join(", ")}]`);
-    return found;
+    return postureOf(this.table, tool, near, tcpOffset);
   }
 
-  /** @param blendM radius around the target within which the next move may begin. */
-  moveJoints(
-    target: readonly number[],
-    speed: number,
-    acceleration: number,
-    durationS: number,
-    blendM: number,
-  ): void {
-    this.checkTarget(target);
-    this.waypoint = toPose(toolPose(this.table, target, this.tcpOffset));
-    const start = this.pathStart();
-    const length = Math.max(...target.map((value, i) => Math.abs(value - (start.q[i] ?? 0))));
-    if (length < 1e-12) {
-      this.begin(start.join(atRest(target)));
-      return;
-    }
-    const { jointSpeedRadS, jointAccelerationRadS2 } = this.limits;
-    const v = this.positive(speed, jointSpeedRadS, "velocity");
-    const a = this.positive(acceleration, jointAccelerationRadS2, "acceleration");
-    const course = trapezoid(length, v, a, durationS);
-    this.begin(start.join(jointMotion(start.q, target, course)));
-    if (blendM > 0) this.blendFromS = Math.max(course.brakingS, this.timeNearEnd(blendM));
+  /** @throws ArmRefusal */
+  moveJoints(target: readonly number[], pace: PathPace): void {
+    this.take(jointPath(this, this.pathStart(), target, pace));
+  }
+  /** Straight line of the tool to a pose. @throws ArmRefusal */
+  moveTool(target: readonly number[], pace: PathPace): void {
+    this.take(linePath(this, this.pathStart(), target, pace));
+  }
+  /** Arc of the tool. @throws ArmRefusal */
+  moveArc(via: readonly number[], target: readonly number[], pace: PathPace, followsArc: boolean): void {
+    this.take(arcPath(this, this.pathStart(), via, target, pace, followsArc));
   }
 
-  /** Straight line of the tool to a pose. */
-  moveTool(
-    target: readonly number[],
-    speed: number,
-    acceleration: number,
-    durationS: number,
-    blendM: number,
-  ): void {
-    this.waypoint = target;
-    const start = this.pathStart();
-    const from = toolPose(this.table, start.q, this.tcpOffset);
-    const to = fromPose(target);
-    const difference = poseDifference(from, to);
-    const length = Math.hypot(...difference.slice(0, 3));
-    const angle = Math.hypot(...difference.slice(3));
-    if (length < 1e-9 && angle < 1e-9) {
-      this.begin(start.join(atRest(start.q)));
-      return;
-    }
-    this.postureFor(target, start.q);
-    const v = this.positive(speed, this.limits.toolSpeedMS, "velocity");
-    const a = this.positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
-    // The slower of translation and rotation sets the pace; rotation uses the same numbers in radians.
-    const linear = length > 0 ? trapezoid(length, v, a).durationS : 0;
-    const angular = angle > 0 ? trapezoid(angle, v, a).durationS : 0;
-    const way = linear >= angular ? length : angle;
-    const course = trapezoid(1, v / way, a / way, durationS);
-    const motion = new ToolMotion(this.table, this.tcpOffset, from, to, course, start.q, this.stepS);
-    this.begin(start.join(motion));
-    if (blendM > 0) this.blendFromS = Math.max(course.brakingS, this.timeNearEnd(blendM));
-  }
-
-  private timeNearEnd(blendM: number): number {
-    const { motion } = this;
-    const tip = (t: number): Transform => toolPose(this.table, motion.at(t).q, this.tcpOffset);
-    const end = tip(motion.durationS).translation;
-    let low = 0;
-    let high = motion.durationS;
-    for (let i = 0; i < 30; i++) {
-      const middle = (low + high) / 2;
-      if (norm(subtract(tip(middle).translation, end)) > blendM) low = middle;
-      else high = middle;
-    }
-    return high;
-  }
-
-  private positive(value: number, limit: number, what: string): number {
-    if (!(value > 0) || !Number.isFinite(value)) throw new ArmRefusal(`${what} must be positive`);
-    return Math.min(value, limit);
+  private take(path: Path): void {
+    this.begin(path.motion);
+    this.blendFromS = path.blendFromS;
+    this.waypoint = path.waypoint;
   }
 
   servo(
@@ -291,7 +296,7 @@ export class Arm {
     gain: number,
     holdS: number,
   ): ArmViolation | undefined {
-    this.checkTarget(target);
+    checkJoints(target, this.limits);
     const reference = this.lastServoTarget ?? this.point.q;
     const jump = Math.max(...target.map((value, i) => Math.abs(value - (reference[i] ?? 0))));
     if (jump > this.limits.servoJumpRad) {
@@ -316,7 +321,7 @@ export class Arm {
       throw new ArmRefusal("six joint speeds expected");
     const limit = this.limits.jointSpeedRadS;
     const clipped = target.map((value) => Math.max(-limit, Math.min(limit, value)));
-    const a = this.positive(acceleration, this.limits.jointAccelerationRadS2, "acceleration");
+    const a = positive(acceleration, this.limits.jointAccelerationRadS2, "acceleration");
     this.begin(jointSpeeding(this.point, clipped, a), true);
     this.speedExpiresS = this.timeS + holdS + this.stepS;
   }
@@ -324,7 +329,7 @@ export class Arm {
   speedTool(target: readonly number[], acceleration: number, holdS: number): ArmViolation | undefined {
     if (target.length !== 6 || !target.every(Number.isFinite))
       throw new ArmRefusal("a twist of six numbers expected");
-    const a = this.positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
+    const a = positive(acceleration, this.limits.toolAccelerationMS2, "acceleration");
     const twist = this.tracking?.kind === "tool-speed" ? this.tracking.twist : this.toolTwist;
     const expiresS = this.timeS + holdS + this.stepS;
     return this.track({ kind: "tool-speed", target, acceleration: a, expiresS, twist });
@@ -379,9 +384,6 @@ export class Arm {
     this.begin(atRest(this.point.q));
     this.point = this.motion.at(0);
     this.moving = false;
-    if (moved) {
-      this.arrivals++;
-      this.restSinceS = this.timeS;
-    }
+    if (moved) this.arrived();
   }
 }

@@ -6,9 +6,11 @@ import { jointMode, robotMode, runtimeState, safetyBit, safetyMode } from "../..
 import { reportLevel, type RobotMessage } from "../../cell/ur/codec/primary.js";
 import type { RtdeValue } from "../../cell/ur/codec/rtde.js";
 import type { SoftwareVersion } from "../../cell/ur/codec/version.js";
-import type { ArmViolation } from "./arm-limits.js";
 import { Arm } from "./arm.js";
+import { toolPose } from "./arm-geometry.js";
 import type { UrFirmware } from "./firmware.js";
+import { ForceSensor } from "./force-sensor.js";
+import { ProgramDisk } from "./program-disk.js";
 import { Registers } from "./registers.js";
 import type { BuiltinTable } from "./script/builtin.js";
 import { ScriptError } from "./script/errors.js";
@@ -16,6 +18,8 @@ import { builtinFunctions } from "./script/functions.js";
 import { parseProgram } from "./script/parser.js";
 import { Program, type ProgramEnd } from "./script/program.js";
 import type { RobotServices, ScriptSocket, WatchdogAction } from "./script/services.js";
+import { StopCounter, stopLimit } from "./stop-counter.js";
+import { Watchdogs } from "./watchdogs.js";
 
 export interface ControllerTiming {
   /** From the start of the controller to POWER_OFF. */
@@ -35,18 +39,12 @@ export const quickTiming: ControllerTiming = {
   unlockWaitS: 5,
 };
 
-interface Watchdog {
-  readonly program: Program;
-  readonly variable: string;
-  readonly limitS: number;
-  readonly action: WatchdogAction;
-  fedS: number;
-}
-
 export interface ModelEvents {
   /** A message for the primary stream. */
   say(message: RobotMessage): void;
   openSocket(host: string, port: number): ScriptSocket;
+  /** The safety system was restarted: what hangs on the controller loses its connection. */
+  safetyRestarted?(): void;
 }
 
 const stopDeceleration = { program: 4, protective: 8, emergency: 20 } as const;
@@ -54,6 +52,9 @@ const stopDeceleration = { program: 4, protective: 8, emergency: 20 } as const;
 export class ControllerModel implements RobotServices {
   readonly registers = new Registers();
   readonly arm: Arm;
+  readonly sensor = new ForceSensor();
+  /** Protective stops by joint. */
+  readonly stops = new StopCounter();
   readonly version: SoftwareVersion;
   readonly stepS: number;
   steps = 0;
@@ -67,7 +68,10 @@ export class ControllerModel implements RobotServices {
   private readonly builtins: BuiltinTable;
   private program: Program | undefined;
   private secondary: Program[] = [];
-  private readonly watchdogs: Watchdog[] = [];
+  private readonly watchdogs = new Watchdogs();
+  private loaded: string | undefined;
+  /** The running program is the loaded one, not a script that came over a port. */
+  private panelRuns = false;
   private pendingMode: { readonly mode: number; readonly atS: number } | undefined;
   private releaseBrakesWanted = false;
   private protectiveSinceS = 0;
@@ -77,6 +81,7 @@ export class ControllerModel implements RobotServices {
     private readonly timing: ControllerTiming,
     initialQ: readonly number[],
     private readonly events: ModelEvents,
+    private readonly disk = new ProgramDisk(),
   ) {
     this.version = firmware.software;
     this.stepS = firmware.stepS;
@@ -95,6 +100,18 @@ export class ControllerModel implements RobotServices {
   get scriptLine(): number {
     return this.program?.line ?? 0;
   }
+  /** Path of the program that the panel has loaded. */
+  get loadedProgram(): string | undefined {
+    return this.loaded;
+  }
+  /** What the panel says of its own program; scripts that came over a port are none of its business. */
+  get panelState(): "STOPPED" | "PLAYING" | "PAUSED" {
+    if (!this.panelRuns || !this.program) return "STOPPED";
+    return this.paused ? "PAUSED" : "PLAYING";
+  }
+  get paused(): boolean {
+    return this.runtimeState === runtimeState.PAUSING || this.runtimeState === runtimeState.PAUSED;
+  }
   get programRunning(): boolean {
     return this.program !== undefined;
   }
@@ -106,6 +123,10 @@ export class ControllerModel implements RobotServices {
       this.safetyMode === safetyMode.ROBOT_EMERGENCY_STOP ||
       this.safetyMode === safetyMode.SYSTEM_EMERGENCY_STOP
     );
+  }
+  /** No power while this lasts. */
+  private get unpowering(): boolean {
+    return this.emergencyStopped || this.safetyMode === safetyMode.FAULT;
   }
   get protectiveStopped(): boolean {
     return this.safetyMode === safetyMode.PROTECTIVE_STOP;
@@ -138,16 +159,21 @@ export class ControllerModel implements RobotServices {
   /** One control step. */
   step(): void {
     this.steps++;
+    this.senseForce();
     const violation = this.arm.advance(this.timeS);
-    if (violation) this.violated(violation);
-    this.checkWatchdogs();
+    if (violation) this.protectiveStop(violation.code, violation.text, violation.joint);
+    const unfed = this.watchdogs.tripped(this.timeS);
+    if (unfed !== undefined) this.protectiveStop(207, `fieldbus input disconnected: ${unfed}`);
     this.stepPrograms();
     this.arm.settleAbandoned();
     this.followPower();
   }
 
-  private violated({ code, text }: ArmViolation): void {
-    this.protectiveStop(code, text);
+  private senseForce(): void {
+    const written = this.registers.get("external_force_torque");
+    const six = Array.isArray(written) ? (written as readonly number[]) : undefined;
+    this.sensor.step(six, toolPose(this.arm.table, this.arm.q, [0, 0, 0, 0, 0, 0]).rotation, 64);
+    this.arm.wrench = this.sensor.wrench;
   }
 
   private stepPrograms(): void {
@@ -164,6 +190,10 @@ export class ControllerModel implements RobotServices {
       }
       return;
     }
+    if (this.runtimeState === runtimeState.PAUSING && this.arm.qd.every((speed) => speed === 0)) {
+      this.runtimeState = runtimeState.PAUSED;
+    }
+    if (this.paused) return;
     const end = this.stepProgram(program);
     if (end) this.programEnded(program, end);
   }
@@ -181,9 +211,8 @@ export class ControllerModel implements RobotServices {
 
   private programEnded(program: Program, end: ProgramEnd): void {
     if (this.program === program) this.program = undefined;
-    for (let i = this.watchdogs.length - 1; i >= 0; i--) {
-      if (this.watchdogs[i]?.program === program) this.watchdogs.splice(i, 1);
-    }
+    this.arm.paused = false;
+    this.watchdogs.end(program);
     this.reportError(end);
     this.runtimeState = this.arm.isMoving ? runtimeState.STOPPING : runtimeState.STOPPED;
     if (this.arm.isMoving) this.arm.abandon();
@@ -197,17 +226,8 @@ export class ControllerModel implements RobotServices {
     this.say({ kind: "exception", line, column, text });
   }
 
-  private checkWatchdogs(): void {
-    const late = this.watchdogs.find((watchdog) => this.timeS - watchdog.fedS > watchdog.limitS);
-    if (!late) return;
-    this.watchdogs.splice(this.watchdogs.indexOf(late), 1);
-    if (late.action !== "ignore") {
-      this.protectiveStop(207, `fieldbus input disconnected: ${late.variable}`);
-    }
-  }
-
   private followPower(): void {
-    if (this.emergencyStopped && this.powered && !this.arm.isMoving) this.setMode(robotMode.POWER_OFF);
+    if (this.unpowering && this.powered && !this.arm.isMoving) this.setMode(robotMode.POWER_OFF);
     const pending = this.pendingMode;
     if (!pending || this.timeS < pending.atS) return;
     this.pendingMode = undefined;
@@ -225,7 +245,7 @@ export class ControllerModel implements RobotServices {
   // What people and clients may ask for.
 
   powerOn(): void {
-    if (this.emergencyStopped || this.robotMode !== robotMode.POWER_OFF) return;
+    if (this.unpowering || this.robotMode !== robotMode.POWER_OFF) return;
     this.robotMode = robotMode.POWER_ON;
     this.pendingMode = { mode: robotMode.IDLE, atS: this.timeS + this.timing.powerOnS };
   }
@@ -239,7 +259,7 @@ export class ControllerModel implements RobotServices {
     this.powerOff();
   }
   releaseBrakes(): void {
-    if (this.emergencyStopped || this.robotMode < robotMode.POWER_OFF) return;
+    if (this.unpowering || this.robotMode < robotMode.POWER_OFF) return;
     if (this.robotMode === robotMode.IDLE) {
       this.releaseBrakesWanted = false;
       this.pendingMode = { mode: robotMode.RUNNING, atS: this.timeS + this.timing.brakeReleaseS };
@@ -249,14 +269,19 @@ export class ControllerModel implements RobotServices {
     }
   }
 
-  protectiveStop(code: number, text: string): void {
+  /** @param joint the one that is to blame, if any */
+  protectiveStop(code: number, text: string, joint?: number): void {
     this.stopProgram();
     this.arm.stopJoints(stopDeceleration.protective);
-    if (this.emergencyStopped) return;
-    this.safetyMode = safetyMode.PROTECTIVE_STOP;
+    if (this.unpowering) return;
+    const tooMany = joint !== undefined && this.stops.count(joint, this.timeS);
+    this.safetyMode = tooMany ? safetyMode.FAULT : safetyMode.PROTECTIVE_STOP;
     this.protectiveSinceS = this.timeS;
     this.say({ kind: "safety", mode: this.safetyMode });
-    this.say({ kind: "error", code, argument: 0, level: reportLevel.WARNING, text });
+    this.say({ kind: "error", code, argument: joint ?? 0, level: reportLevel.WARNING, text });
+    if (!tooMany) return;
+    const why = `${stopLimit} protective stops of joint ${joint} in 8 hours`;
+    this.say({ kind: "error", code: 163, argument: joint, level: reportLevel.FAULT, text: why });
   }
   /** False while the robot still forbids it. */
   unlockProtectiveStop(): boolean {
@@ -281,7 +306,40 @@ export class ControllerModel implements RobotServices {
   restartSafety(): void {
     if (this.emergencyStopped) return;
     this.safetyMode = safetyMode.NORMAL;
+    this.stops.clear();
     this.powerOff();
+    this.events.safetyRestarted?.();
+  }
+
+  // The panel's own program.
+
+  /** The path of the program that is loaded now; undefined when there is none of this name. */
+  load(name: string): string | undefined {
+    const file = this.disk.find(name);
+    if (file === undefined) return undefined;
+    this.stopProgram();
+    this.loaded = file;
+    return file;
+  }
+  /** Starts the loaded program, or goes on with it after a pause. False when neither is possible. */
+  play(): boolean {
+    if (this.panelState === "PAUSED" && !this.protectiveStopped) {
+      this.arm.paused = false;
+      this.runtimeState = runtimeState.PLAYING;
+      return true;
+    }
+    if (this.loaded === undefined || this.panelState === "PLAYING") return false;
+    const { program: before } = this;
+    this.runScript(this.disk.text(this.loaded) ?? "");
+    this.panelRuns = this.program !== undefined && this.program !== before;
+    return this.panelRuns;
+  }
+  /** Brings the panel's program to rest where it is. False when it does not play. */
+  pause(): boolean {
+    if (this.panelState !== "PLAYING") return false;
+    this.arm.paused = true;
+    this.runtimeState = runtimeState.PAUSING;
+    return true;
   }
 
   /** Runs a program sent as text; a primary program ends the one that runs. */
@@ -300,6 +358,7 @@ export class ControllerModel implements RobotServices {
       }
       this.stopProgram();
       this.program = program;
+      this.panelRuns = false;
       this.runtimeState = runtimeState.PLAYING;
       this.say({ kind: "key", title: "PROGRAM_XXX_STARTED", text: program.name });
     } catch (error) {
@@ -319,7 +378,7 @@ export class ControllerModel implements RobotServices {
   applyInputs(values: ReadonlyMap<string, RtdeValue>): void {
     const { sliderFraction } = this.registers.applyInputs(values);
     if (sliderFraction !== undefined) this.arm.speedFraction = sliderFraction;
-    for (const watchdog of this.watchdogs) if (values.has(watchdog.variable)) watchdog.fedS = this.timeS;
+    this.watchdogs.feed(values, this.timeS);
   }
 
   // What programs ask for.
@@ -332,10 +391,6 @@ export class ControllerModel implements RobotServices {
     return this.events.openSocket(host, port);
   }
   watch(program: Program, variable: string, minimumHz: number, action: WatchdogAction): void {
-    // Trips after about two missed periods; a rate of zero does not disarm it but trips at once, as the software does.
-    const limitS = minimumHz > 0 ? 2 / minimumHz : 0.04;
-    const same = this.watchdogs.findIndex((watchdog) => watchdog.variable === variable);
-    if (same >= 0) this.watchdogs.splice(same, 1);
-    this.watchdogs.push({ program, variable, limitS, action, fedS: this.timeS });
+    this.watchdogs.set(program, variable, minimumHz, action, this.timeS);
   }
 }

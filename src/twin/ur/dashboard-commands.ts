@@ -2,6 +2,7 @@
  * What the dashboard understands: the commands, the software versions that brought them (the table of UR's client library)
  * and the sentences they are answered with. Commands are not case-sensitive.
  */
+import path from "node:path";
 import { dashboardReply } from "../../cell/ur/codec/dashboard.js";
 import { runtimeState } from "../../cell/ur/codec/enums.js";
 import { atLeast, versionText } from "../../cell/ur/codec/version.js";
@@ -12,7 +13,10 @@ export interface Spoken {
   readonly atS: number;
   readonly robotMode: string;
   readonly safetyMode: string;
+  /** Of the panel's own program. */
   readonly program: string;
+  /** Whether any program plays, scripts from the network included. */
+  readonly running: boolean;
 }
 
 /** What belongs to the panel rather than to the controller. */
@@ -21,6 +25,8 @@ export interface Panel {
   /** Undefined while the panel itself decides. */
   operationalMode: "MANUAL" | "AUTOMATIC" | undefined;
   readonly local: boolean;
+  /** What every command that acts is answered with instead of being done. */
+  readonly refusal?: string | undefined;
 }
 
 interface Context {
@@ -43,6 +49,8 @@ interface Command {
   readonly acts?: boolean;
   readonly answer: (context: Context) => string;
 }
+
+const nameOf = (model: ControllerModel): string => path.posix.basename(model.loadedProgram ?? "");
 
 const roles = ["PROGRAMMER", "OPERATOR", "NONE", "LOCKED", "RESTRICTED"];
 
@@ -104,19 +112,39 @@ const commands: readonly Command[] = [
         ? dashboardReply.stopped
         : dashboardReply.failed("stop"),
   },
-  // There are no programs on this panel's disk: nothing can be loaded, played or paused.
-  { words: "play", acts: true, answer: () => dashboardReply.failed("play") },
-  { words: "pause", acts: true, answer: () => dashboardReply.failed("pause") },
+  {
+    words: "play",
+    acts: true,
+    answer: ({ model }) => (model.play() ? dashboardReply.startingProgram : dashboardReply.failed("play")),
+  },
+  {
+    words: "pause",
+    acts: true,
+    answer: ({ model }) => (model.pause() ? dashboardReply.pausingProgram : dashboardReply.failed("pause")),
+  },
   {
     words: "load installation",
     cb3: [2],
     acts: true,
     answer: ({ rest }) => dashboardReply.fileNotFound(rest),
   },
-  { words: "load", acts: true, answer: ({ rest }) => dashboardReply.fileNotFound(rest) },
-  { words: "get loaded program", answer: () => dashboardReply.noProgramLoaded },
-  { words: "isProgramSaved", answer: () => "true" },
-  { words: "running", answer: ({ spoken }) => dashboardReply.running(spoken.program === "PLAYING") },
+  {
+    words: "load",
+    acts: true,
+    answer({ model, rest }) {
+      const file = model.load(rest);
+      return file === undefined ? dashboardReply.fileNotFound(rest) : dashboardReply.loadingProgram(file);
+    },
+  },
+  {
+    words: "get loaded program",
+    answer: ({ model }) =>
+      model.loadedProgram === undefined
+        ? dashboardReply.noProgramLoaded
+        : dashboardReply.loadedProgram(model.loadedProgram),
+  },
+  { words: "isProgramSaved", answer: ({ model }) => `true ${nameOf(model)}`.trimEnd() },
+  { words: "running", answer: ({ spoken }) => dashboardReply.running(spoken.running) },
   { words: "robotmode", answer: ({ spoken }) => dashboardReply.robotMode(spoken.robotMode) },
   { words: "safetymode", answer: ({ spoken }) => dashboardReply.safetyMode(spoken.safetyMode) },
   {
@@ -125,7 +153,10 @@ const commands: readonly Command[] = [
     eSeries: [4],
     answer: ({ spoken }) => dashboardReply.safetyStatus(spoken.safetyMode),
   },
-  { words: "programState", answer: ({ spoken }) => dashboardReply.programState(spoken.program, "") },
+  {
+    words: "programState",
+    answer: ({ model, spoken }) => dashboardReply.programState(spoken.program, nameOf(model)),
+  },
   {
     words: "PolyscopeVersion",
     answer({ model }) {
@@ -217,6 +248,7 @@ export function answerDashboard(line: string, model: ControllerModel, spoken: Sp
     !gone &&
     atLeast(software, command.cb3 === undefined ? [0] : command.cb3, command.eSeries ?? undefined);
   if (!known) return dashboardReply.unknown(line);
+  if (command.acts === true && panel.refusal !== undefined) return panel.refusal;
   if (command.acts === true && panel.local && software.major >= 5) return dashboardReply.failed(line);
   return command.answer({ model, spoken, panel, rest: line.slice(command.words.length).trim() });
 }

@@ -1,6 +1,6 @@
 /** Dashboard server (TCP 29999). What it says about state lags behind RTDE, as on the controller. */
 import type { Socket } from "node:net";
-import { robotModeName, runtimeStateName, safetyModeName } from "../../cell/ur/codec/enums.js";
+import { robotModeName, runtimeState, safetyModeName } from "../../cell/ur/codec/enums.js";
 import { dashboardBanner, LineFramer } from "../../cell/ur/codec/dashboard.js";
 import { ClientSet } from "../client-set.js";
 import { answerDashboard, type Panel, type Spoken } from "./dashboard-commands.js";
@@ -13,6 +13,8 @@ export interface DashboardQuirks {
   lagS: number;
   /** From a command to its reply. */
   replyDelayS: number;
+  /** What every command that acts is answered with instead of being done. */
+  refusal?: string | undefined;
 }
 
 export class DashboardServer {
@@ -39,16 +41,19 @@ export class DashboardServer {
   /** Remembers what there is to tell, and forgets what is older than the lag. */
   afterStep(): void {
     const model = this.model();
-    const state = runtimeStateName(model.runtimeState) ?? "STOPPED";
     const now: Spoken = {
       atS: model.timeS,
       robotMode: robotModeName(model.robotMode) ?? "NO_CONTROLLER",
       safetyMode: safetyModeName(model.safetyMode) ?? "FAULT",
-      program: state === "PLAYING" || state === "PAUSED" ? state : "STOPPED",
+      program: model.panelState,
+      running: model.runtimeState === runtimeState.PLAYING,
     };
     const last = this.history.at(-1);
     const same =
-      last?.robotMode === now.robotMode && last.safetyMode === now.safetyMode && last.program === now.program;
+      last?.robotMode === now.robotMode &&
+      last.safetyMode === now.safetyMode &&
+      last.program === now.program &&
+      last.running === now.running;
     if (!same) this.history.push(now);
     const horizon = model.timeS - this.quirks.lagS;
     while (this.history.length > 1 && (this.history[1]?.atS ?? Infinity) <= horizon) this.history.shift();
@@ -61,6 +66,7 @@ export class DashboardServer {
         robotMode: "NO_CONTROLLER",
         safetyMode: "NORMAL",
         program: "STOPPED",
+        running: false,
       }
     );
   }
@@ -93,9 +99,10 @@ export class DashboardServer {
 
   private answer(command: string): string {
     const { userRole, operationalMode } = this.panel;
-    const panel: Panel = { userRole, operationalMode, local: this.isLocal() };
+    const { refusal } = this.quirks;
+    const panel: Panel = { userRole, operationalMode, local: this.isLocal(), refusal };
     const text = answerDashboard(command, this.model(), this.spoken, panel);
-    this.panel = panel;
+    this.panel = { userRole: panel.userRole, operationalMode: panel.operationalMode };
     return text;
   }
 }

@@ -3,7 +3,7 @@
  * does not depend on how often it is asked for.
  */
 import type { Transform } from "../../base/transform.js";
-import { between, flangeFor, solvePose, type DhTable } from "./arm-geometry.js";
+import { flangeFor, solvePose, type DhTable } from "./arm-geometry.js";
 
 export interface ArmPoint {
   readonly q: readonly number[];
@@ -141,7 +141,7 @@ export function piece(from: readonly number[], to: readonly number[], stepS: num
 }
 
 /**
- * Straight line of the tool in space. Joint angles are solved at every control step and joined linearly, as the
+ * A path of the tool in space. Joint angles are solved at every control step and joined linearly, as the
  * controller's own interpolation does. Reports by `failedAt` where no posture was found.
  */
 export class ToolMotion implements Motion {
@@ -149,12 +149,14 @@ export class ToolMotion implements Motion {
   /** Time from which the path cannot be followed. */
   failedAt = Infinity;
 
-  /** @param course over the length 0…1 of the path. */
+  /**
+   * @param place where the tool is at a share 0…1 of the path
+   * @param course over the length 0…1 of the path
+   */
   constructor(
     private readonly table: DhTable,
     private readonly tcpOffset: readonly number[],
-    private readonly from: Transform,
-    private readonly to: Transform,
+    private readonly place: (share: number) => Transform,
     private readonly course: Course,
     startQ: readonly number[],
     private readonly stepS: number,
@@ -175,7 +177,7 @@ export class ToolMotion implements Motion {
     for (let k = this.samples.length; k <= index; k++) {
       const before = this.samples[k - 1] ?? [];
       const [share] = this.course.at(Math.min(k * this.stepS, this.course.durationS));
-      const flange = flangeFor(between(this.from, this.to, share), this.tcpOffset);
+      const flange = flangeFor(this.place(share), this.tcpOffset);
       const found = solvePose(this.table, flange, before, 25);
       if (!found) this.failedAt = Math.min(this.failedAt, (k - 1) * this.stepS);
       this.samples.push(found ?? before);
@@ -204,8 +206,7 @@ export class ToolMotion implements Motion {
     return new ToolMotion(
       this.table,
       this.tcpOffset,
-      this.from,
-      this.to,
+      this.place,
       braking(share, speed * pace, deceleration),
       now,
       this.stepS,

@@ -16,6 +16,8 @@ const sources: Readonly<Record<string, (model: ControllerModel) => RtdeValue>> =
   target_TCP_pose: (model) => toPose(model.arm.tool),
   actual_TCP_speed: (model) => model.arm.toolTwist,
   target_TCP_speed: (model) => model.arm.toolTwist,
+  actual_TCP_force: (model) => model.sensor.wrench,
+  tcp_force_scalar: (model) => model.sensor.force,
   tcp_offset: (model) => model.arm.tcpOffset,
   joint_mode: (model) => six(model.jointMode),
   joint_temperatures: () => six(30),

@@ -14,8 +14,14 @@ export class RtdeQuirks {
   dataFirst = false;
   /** A text message greets every client, before it asks for anything. */
   messageFirst = false;
-  /** Every byte leaves in a segment of its own. */
-  bytewise = false;
+  /** Nothing leaves in a segment of more bytes than these. */
+  segmentBytes = Infinity;
+  /** The list of names of a recipe is cut after so many bytes, as old software did at 2048. */
+  recipeBytes = Infinity;
+  /** Fields of a recipe after so many are not found, as software is said to have done at 96. */
+  recipeFields = Infinity;
+  /** How long a client may leave its connection full before it is closed, s. */
+  slowReaderS: number;
   /** Data packages wait until so many leave in one segment; 1 sends each at once. */
   bundle = 1;
   /** The next data package is cut in the middle and the connection reset. */
@@ -27,12 +33,19 @@ export class RtdeQuirks {
   /** So many cycles are left out. */
   skip = 0;
 
+  /** @param slowReaderS see there */
+  constructor(slowReaderS: number) {
+    this.slowReaderS = slowReaderS;
+  }
+
   private readonly waiting = new WeakMap<Socket, Buffer[]>();
 
   /** One package on its way to a client. */
   send(socket: Socket, bytes: Buffer): void {
-    if (!this.bytewise) socket.write(bytes);
-    else for (const byte of bytes) socket.write(Buffer.of(byte));
+    if (bytes.length <= this.segmentBytes) socket.write(bytes);
+    else
+      for (let at = 0; at < bytes.length; at += this.segmentBytes)
+        socket.write(bytes.subarray(at, at + this.segmentBytes));
   }
 
   /** A data package: these may be bundled or cut. */

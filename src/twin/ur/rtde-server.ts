@@ -50,21 +50,18 @@ interface Client {
   blockedSinceS: number | undefined;
 }
 
-export interface RtdeServerOptions {
-  readonly slowReaderLimitS: number;
-}
-
 export class RtdeServer {
   readonly listener: ClientSet;
-  readonly quirks = new RtdeQuirks();
+  readonly quirks: RtdeQuirks;
   private readonly clients = new Set<Client>();
 
   constructor(
     host: string,
     port: number,
-    private readonly options: RtdeServerOptions,
+    slowReaderLimitS: number,
     private readonly model: () => ControllerModel,
   ) {
+    this.quirks = new RtdeQuirks(slowReaderLimitS);
     this.listener = new ClientSet(host, port, (socket) => {
       this.accept(socket);
     });
@@ -98,6 +95,19 @@ export class RtdeServer {
     });
   }
 
+  /** A text message to every client, which may come at any time. */
+  say(text: string): void {
+    const message = { text, source: "RTDE", level: messageLevel.WARNING };
+    for (const { socket, version } of this.clients)
+      this.quirks.send(socket, encodeFrame(rtdePackage.TEXT_MESSAGE, encodeMessage(message, version)));
+  }
+
+  /** RTDE alone begins anew, as it does once while the controller boots: connections drop, its time begins at zero. */
+  restart(): void {
+    this.listener.drop();
+    this.quirks.timeShiftS = -this.model().timeS;
+  }
+
   /** Sends what is due at the present control step; `fresh` is false for steps that are made up for after a delay. */
   afterStep(fresh: boolean): void {
     if (this.quirks.skip > 0) {
@@ -111,7 +121,7 @@ export class RtdeServer {
       if (!client.started || !output || model.steps % output.every !== 0) continue;
       if (socket.writableLength > backlogBytes) {
         client.blockedSinceS ??= model.timeS;
-        if (model.timeS - client.blockedSinceS > this.options.slowReaderLimitS) socket.destroy();
+        if (model.timeS - client.blockedSinceS > this.quirks.slowReaderS) socket.destroy();
         continue;
       }
       client.blockedSinceS = undefined;
@@ -201,9 +211,10 @@ export class RtdeServer {
       hertz = payload.readDoubleBE(0);
       names = payload.subarray(8);
     }
-    const list = splitNames(names.toString("latin1"));
-    const types = list.map((name) =>
-      firmware.missingOutputs.includes(name) || this.quirks.notFound.has(name)
+    const { notFound, recipeBytes, recipeFields } = this.quirks;
+    const list = splitNames(names.subarray(0, recipeBytes).toString("latin1"));
+    const types = list.map((name, i) =>
+      firmware.missingOutputs.includes(name) || notFound.has(name) || i >= recipeFields
         ? undefined
         : outputType(name, firmware.software),
     );

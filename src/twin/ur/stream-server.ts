@@ -16,6 +16,7 @@ import { toPose, type DhTable } from "./arm-geometry.js";
 import { ClientSet } from "../client-set.js";
 import type { ControllerModel } from "./controller-model.js";
 import { ScriptText } from "./script-text.js";
+import { newerState, type StreamQuirks } from "./stream-quirks.js";
 
 export type StreamKind = "primary" | "secondary" | "realtime";
 
@@ -32,6 +33,7 @@ export class StreamServer {
     private readonly readOnly: boolean,
     private readonly model: () => ControllerModel,
     private readonly isLocal: () => boolean,
+    private readonly quirks: StreamQuirks,
   ) {
     this.listener = new ClientSet(host, port, (socket) => {
       this.accept(socket);
@@ -64,6 +66,7 @@ export class StreamServer {
       socket.write(this.message({ kind: "error", code: 210, argument: 0, level: reportLevel.WARNING, text }));
       return;
     }
+    if (this.quirks.scriptsIgnored) return;
     const model = this.model();
     switch (program.trim()) {
       case "power on":
@@ -124,7 +127,7 @@ export class StreamServer {
     const own = firmware.geometry;
     const { limits } = firmware;
     const six = <T>(value: T): T[] => [value, value, value, value, value, value];
-    return encodeRobotState(
+    const packet = encodeRobotState(
       {
         mode: {
           timestampUs: BigInt(Math.round(model.timeS * 1e6)),
@@ -132,7 +135,7 @@ export class StreamServer {
           emergencyStopped: model.emergencyStopped,
           protectiveStopped: model.protectiveStopped,
           programRunning: model.programRunning,
-          programPaused: false,
+          programPaused: model.paused,
           robotMode: model.robotMode,
           targetSpeedFraction: arm.speedFraction,
           speedScaling: arm.speedScaling,
@@ -159,6 +162,7 @@ export class StreamServer {
       },
       firmware.software,
     );
+    return this.quirks.newer ? newerState(packet) : packet;
   }
 
   private realtime(): Buffer {
@@ -186,7 +190,7 @@ export class StreamServer {
         speedScaling: arm.speedScaling,
         programState: model.runtimeState,
       },
-      model.firmware.realtimeBytes,
+      this.quirks.realtimeBytes || model.firmware.realtimeBytes,
     );
   }
 }

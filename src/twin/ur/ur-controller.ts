@@ -8,12 +8,14 @@ import type { RobotMessage } from "../../cell/ur/codec/primary.js";
 import { ModbusTcpServer } from "../modbus/tcp-server.js";
 import { corrected, type DhTable } from "./arm-geometry.js";
 import { DashboardServer, type DashboardQuirks } from "./dashboard-server.js";
-import { ControllerModel, quickTiming, type ControllerTiming } from "./controller-model.js";
+import { ControllerModel, quickTiming, type ControllerTiming, type ModelEvents } from "./controller-model.js";
 import { ur5Cb3Firmware, type UrFirmware } from "./firmware.js";
+import { ProgramDisk } from "./program-disk.js";
 import { openProgramSocket } from "./program-socket.js";
 import { UrRegisterBank } from "./modbus-registers.js";
 import type { RtdeQuirks } from "./rtde-quirks.js";
 import { RtdeServer } from "./rtde-server.js";
+import { noStreamQuirks } from "./stream-quirks.js";
 import { StreamServer } from "./stream-server.js";
 
 export interface UrPorts {
@@ -48,6 +50,8 @@ export interface UrControllerOptions {
   readonly timing: ControllerTiming;
   /** Corrections of this arm's own calibration to the model's parameters. */
   readonly calibration: DhTable | undefined;
+  /** Folder whose `*.urp`, URScript as text, the dashboard can load. */
+  readonly programFolder: string | undefined;
   /** Joint angles at power-on, rad. */
   readonly initialQ: readonly number[];
   readonly bannerDelayS: number;
@@ -61,6 +65,7 @@ export const defaultOptions: UrControllerOptions = {
   firmware: ur5Cb3Firmware,
   timing: quickTiming,
   calibration: undefined,
+  programFolder: undefined,
   initialQ: [0, -1.6, 1.9, -1.9, -1.57, 0],
   bannerDelayS: 0,
   dashboardLagS: 0.3,
@@ -69,12 +74,15 @@ export const defaultOptions: UrControllerOptions = {
 
 export class UrController {
   readonly options: UrControllerOptions;
+  private readonly disk: ProgramDisk;
   private model: ControllerModel;
   private readonly rtde: RtdeServer;
   private readonly dashboard: DashboardServer;
   private readonly streams: readonly StreamServer[];
   private readonly registerBank: UrRegisterBank;
   private readonly modbus: ModbusTcpServer;
+  /** What the streams do to their clients. */
+  readonly streamQuirks = noStreamQuirks();
   private local = false;
   private timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   private running = false;
@@ -88,11 +96,12 @@ export class UrController {
     private readonly now: () => number = monotonicNow,
   ) {
     this.options = { ...defaultOptions, ...options };
+    this.disk = new ProgramDisk({}, this.options.programFolder);
     const { host, ports, bannerDelayS, dashboardLagS, slowReaderLimitS } = this.options;
     this.model = this.freshModel(this.options.initialQ);
     const model = (): ControllerModel => this.model;
     const isLocal = (): boolean => this.local;
-    this.rtde = new RtdeServer(host, ports.rtde, { slowReaderLimitS }, model);
+    this.rtde = new RtdeServer(host, ports.rtde, slowReaderLimitS, model);
     this.dashboard = new DashboardServer(
       host,
       ports.dashboard,
@@ -107,7 +116,9 @@ export class UrController {
       port: number | undefined,
       readOnly: boolean,
     ): StreamServer[] =>
-      port === undefined ? [] : [new StreamServer(host, port, kind, readOnly, model, isLocal)];
+      port === undefined
+        ? []
+        : [new StreamServer(host, port, kind, readOnly, model, isLocal, this.streamQuirks)];
     this.streams = [
       ...stream("primary", ports.primary, false),
       ...stream("secondary", ports.secondary, false),
@@ -121,12 +132,17 @@ export class UrController {
   private freshModel(q: readonly number[], bootS = this.options.timing.bootS): ControllerModel {
     const { firmware, calibration, timing } = this.options;
     const geometry = calibration ? corrected(firmware.nominal, calibration) : firmware.geometry;
-    return new ControllerModel({ ...firmware, geometry }, { ...timing, bootS }, q, {
+    const events: ModelEvents = {
       say: (message: RobotMessage) => {
         for (const stream of this.streams) stream.say(message);
       },
       openSocket: openProgramSocket,
-    });
+      safetyRestarted: () => {
+        this.rtde.listener.drop();
+        for (const stream of this.streams) stream.listener.drop();
+      },
+    };
+    return new ControllerModel({ ...firmware, geometry }, { ...timing, bootS }, q, events, this.disk);
   }
 
   private get listeners(): { port: number; listen(): Promise<void>; close(): Promise<void>; drop(): void }[] {
@@ -234,8 +250,32 @@ export class UrController {
 
   // Faults, for the twin's control socket and for tests.
 
-  protectiveStop(code = 153): void {
-    this.model.protectiveStop(code, "position deviates from path");
+  /** @param joint that is to blame */
+  protectiveStop(code = 153, joint?: number): void {
+    this.model.protectiveStop(code, "position deviates from path", joint);
+  }
+  /** Joint 0 has had so many protective stops within the last eight hours. */
+  countStops(stops: number): void {
+    this.model.stops.clear();
+    for (let i = 0; i < stops; i++) this.model.stops.count(0, this.model.timeS);
+  }
+  restartSafety(): void {
+    this.model.restartSafety();
+  }
+  /** Somebody pushes the tool: N and N·m in the base frame. */
+  pushTool(wrench: readonly number[]): void {
+    this.model.sensor.acting = wrench;
+  }
+  /** RTDE alone begins anew. */
+  restartRtde(): void {
+    this.rtde.restart();
+  }
+  rtdeMessage(text: string): void {
+    this.rtde.say(text);
+  }
+  /** The dashboard's connections close, as at a switch between local and remote. */
+  dropDashboard(): void {
+    this.dashboard.listener.drop();
   }
   emergencyStop(pressed: boolean): void {
     this.model.emergencyStop(pressed);
@@ -280,6 +320,7 @@ export class UrController {
     this.dropConnections();
     this.model = this.freshModel(q, bootS);
     this.dashboard.reset();
+    this.rtdeQuirks.timeShiftS = 0;
     this.epochS = this.now();
   }
 }

@@ -15,6 +15,24 @@ ${how === "leap" ? "  q[0] = q[0] + 0.5\n  servoj(q)" : "  sleep(1)"}
 end
 `;
 
+/** A program that waits for inputs that nobody sends, at least five a second. */
+const unfed = `def watched():
+  rtde_set_watchdog("input_int_register_23", 5, "stop")
+  while True:
+    sync()
+  end
+end
+`;
+
+/** Six numbers with commas; zeros for none. @throws RangeError */
+function six(value: FaultValue): number[] {
+  if (value === undefined) return [0, 0, 0, 0, 0, 0];
+  const numbers = String(value).split(",").map(Number);
+  if (numbers.length !== 6 || !numbers.every(Number.isFinite))
+    throw new RangeError(`${value} are no six numbers`);
+  return numbers;
+}
+
 function replace(set: Set<string>, value: FaultValue): void {
   set.clear();
   if (value === undefined) return;
@@ -23,12 +41,39 @@ function replace(set: Set<string>, value: FaultValue): void {
 
 /** @param controller also its servers' quirks, which outlive a restart. */
 export function urFaults(controller: UrController): FaultTable {
-  const { rtdeQuirks: rtde, dashboardQuirks: dashboard } = controller;
+  return { ...controlFaults(controller), ...rtdeFaults(controller), ...otherFaults(controller) };
+}
+
+/** Safety, power and programs. */
+function controlFaults(controller: UrController): FaultTable {
   return {
     "arm-protective-stop": {
       what: "a protective stop, as after a collision",
       value: "the error code (153 when left out)",
-      set: (value) => controller.protectiveStop(value === undefined ? 153 : numberValue(value, 0, 1000)),
+      set: (value) => controller.protectiveStop(value === undefined ? 153 : numberValue(value, 0, 1000), 0),
+    },
+    "arm-protective-stops": {
+      what: "joint 0 has had so many protective stops in eight hours; the 50th is a fault, C163",
+      value: "stops, 0 to 49",
+      set: (value) => controller.countStops(Math.round(numberValue(value, 0, 49))),
+    },
+    "arm-restart-safety": {
+      what: "somebody restarts the safety system: the arm is off, RTDE and the streams drop their clients",
+      set: () => controller.restartSafety(),
+    },
+    "arm-watchdog": {
+      what: "another client's program sets a watchdog that nobody feeds: C207 and a protective stop",
+      set: () => controller.runScript(unfed),
+    },
+    "arm-pushed": {
+      what: "somebody pushes the tool; an arm in force mode or freedrive gives way",
+      value: "fx,fy,fz,tx,ty,tz in N and N·m of the base frame; none ends it",
+      set: (value) => controller.pushTool(six(value)),
+    },
+    "arm-scripts-ignored": {
+      what: "programs are swallowed without a word, as when the service is disabled in the security settings",
+      value: "on or off",
+      set: (value) => (controller.streamQuirks.scriptsIgnored = onOff(value)),
     },
     "arm-emergency-stop": {
       what: "the arm's emergency stop is pressed",
@@ -68,6 +113,17 @@ export function urFaults(controller: UrController): FaultTable {
       what: "another client stops sending servo targets on the way; the arm brakes",
       set: () => controller.runScript(servoing("starve")),
     },
+    "arm-speed-slider": {
+      what: "the speed slider is moved",
+      value: "fraction 0 to 1",
+      set: (value) => controller.setSpeedFraction(numberValue(value, 0, 1)),
+    },
+  };
+}
+
+function rtdeFaults(controller: UrController): FaultTable {
+  const { rtdeQuirks: rtde } = controller;
+  return {
     "arm-rtde-silent": {
       what: "RTDE sends nothing while its connections stay open",
       value: "on or off",
@@ -123,7 +179,36 @@ export function urFaults(controller: UrController): FaultTable {
     "arm-rtde-bytewise": {
       what: "every byte of RTDE leaves in a segment of its own",
       value: "on or off",
-      set: (value) => (rtde.bytewise = onOff(value)),
+      set: (value) => (rtde.segmentBytes = onOff(value) ? 1 : Infinity),
+    },
+    "arm-rtde-segments": {
+      what: "RTDE leaves in segments of at most so many bytes, as frames longer than a packet of the network do",
+      value: "bytes, 0 ends it",
+      set: (value) => (rtde.segmentBytes = Math.round(numberValue(value, 0, 65535)) || Infinity),
+    },
+    "arm-rtde-recipe-bytes": {
+      what: "a list of output names is cut after so many bytes",
+      value: "bytes (2048 by the guide), 0 ends it",
+      set: (value) => (rtde.recipeBytes = Math.round(numberValue(value, 0, 65535)) || Infinity),
+    },
+    "arm-rtde-recipe-fields": {
+      what: "output fields of a recipe after so many are not found",
+      value: "fields (96 by hearsay), 0 ends it",
+      set: (value) => (rtde.recipeFields = Math.round(numberValue(value, 0, 65535)) || Infinity),
+    },
+    "arm-rtde-slow-reader": {
+      what: "how long a client may leave its connection full before it is closed",
+      value: "seconds",
+      set: (value) => (rtde.slowReaderS = numberValue(value, 0, 600)),
+    },
+    "arm-rtde-restart": {
+      what: "RTDE alone begins anew, as it does once while the controller boots",
+      set: () => controller.restartRtde(),
+    },
+    "arm-rtde-message": {
+      what: "a text message comes in the middle of everything",
+      value: "the text",
+      set: (value) => controller.rtdeMessage(String(value ?? "a message")),
     },
     "arm-rtde-bundle": {
       what: "so many data packages leave in one segment",
@@ -134,6 +219,13 @@ export function urFaults(controller: UrController): FaultTable {
       what: "the next data package is cut in the middle and the connection reset",
       set: () => (rtde.cutNext = true),
     },
+  };
+}
+
+/** Dashboard, streams and Modbus. */
+function otherFaults(controller: UrController): FaultTable {
+  const { dashboardQuirks: dashboard, streamQuirks: streams } = controller;
+  return {
     "arm-dashboard-lag": {
       what: "the dashboard's text tells older state",
       value: "seconds",
@@ -159,10 +251,28 @@ export function urFaults(controller: UrController): FaultTable {
       value: "error in rad, 0 ends it",
       set: (value) => controller.falsifyModbus(numberValue(value, -6.3, 6.3)),
     },
-    "arm-speed-slider": {
-      what: "the speed slider is moved",
-      value: "fraction 0 to 1",
-      set: (value) => controller.setSpeedFraction(numberValue(value, 0, 1)),
+    "arm-dashboard-refuses": {
+      what: "the dashboard answers what it shall do with another sentence, and does nothing",
+      value: "the sentence; none ends it",
+      set: (value) => (dashboard.refusal = value === undefined ? undefined : String(value)),
+    },
+    "arm-dashboard-drop": {
+      what: "the dashboard closes its connections, as at a switch between local and remote",
+      set: () => controller.dropDashboard(),
+    },
+    "arm-stream-newer": {
+      what: "the primary stream speaks as a newer firmware: longer and unknown sub-packages",
+      value: "on or off",
+      set: (value) => (streams.newer = onOff(value)),
+    },
+    "arm-realtime-bytes": {
+      what: "packets of the realtime interface have another size, as of another firmware",
+      value: "bytes, 1044 to 16384; 0 ends it",
+      set(value) {
+        const bytes = numberValue(value, 0, 16384);
+        if (bytes > 0 && bytes < 1044) throw new RangeError("0 or from 1044 to 16384 expected");
+        streams.realtimeBytes = Math.round(bytes);
+      },
     },
   };
 }

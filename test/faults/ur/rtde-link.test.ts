@@ -1,5 +1,4 @@
 /** Faults of RTDE and of the connection under it. */
-import { connect } from "node:net";
 import t from "tap";
 import { setTimeout as delay } from "node:timers/promises";
 import { RtdeClient, rtdeDefaults } from "../../../src/cell/ur/rtde-client.js";
@@ -89,23 +88,3 @@ t.test(
     t.ok((await client.claimInputs(["input_int_register_24"]))([1]));
   },
 );
-
-t.test("a client that does not read is cut off, and the controller goes on", async (t) => {
-  const { controller } = await connectedArm(t, { controller: { slowReaderLimitS: 0.5 } });
-  const socket = connect(controller.ports.rtde, "127.0.0.1");
-  // Much in each package, so that the buffers of both ends are soon full.
-  const names = ["timestamp", ...new Array<string>(100).fill("actual_q")].join();
-  const setUp = Buffer.concat([Buffer.from([0, 0, 79]), Buffer.from(names)]);
-  setUp.writeUInt16BE(setUp.length, 0);
-  socket.write(setUp);
-  socket.write(Buffer.from([0, 3, 83]));
-  await new Promise((resolve) => socket.once("readable", resolve));
-  socket.pause();
-  let closed = false;
-  socket.on("close", () => (closed = true)).on("error", () => (closed = true));
-  // The kernel's buffers fill first; then the controller loses patience.
-  await waitFor(() => controller.rtdeClients === 1, 120);
-  socket.resume();
-  await waitFor(() => closed);
-  t.pass("cut off");
-});

@@ -5,11 +5,13 @@ import path from "node:path";
 import t from "tap";
 import { projectRoot } from "../../../src/base/paths.js";
 import { answerDashboard, type Panel } from "../../../src/twin/ur/dashboard-commands.js";
+import { runtimeState } from "../../../src/cell/ur/codec/enums.js";
 import { ControllerModel, quickTiming } from "../../../src/twin/ur/controller-model.js";
+import { ProgramDisk } from "../../../src/twin/ur/program-disk.js";
 import { readFirmware } from "../../../src/twin/ur/firmware.js";
 import { freePorts, UrController } from "../../../src/twin/ur/ur-controller.js";
 
-const spoken = { atS: 0, robotMode: "RUNNING", safetyMode: "NORMAL", program: "STOPPED" };
+const spoken = { atS: 0, robotMode: "RUNNING", safetyMode: "NORMAL", program: "STOPPED", running: false };
 
 /** What a controller with this profile answers. */
 function panelOf(profile: string, local = false): (line: string) => string {
@@ -146,4 +148,64 @@ t.test("digital outputs show in the masterboard data of the primary stream", asy
   for (let i = 0; outputs() !== 0b10_0000_0100 && i < 300; i++)
     await new Promise((resolve) => setTimeout(resolve, 20));
   t.equal(outputs(), 0b10_0000_0100);
+});
+
+t.test("programs of the disk: load, play, pause, stop; scripts from the network are none of them", (t) => {
+  const model = new ControllerModel(
+    readFirmware(path.join(projectRoot, "firmware-profiles", "ur5-cb3-3.15.yaml")),
+    { bootS: 0, powerOnS: 0, brakeReleaseS: 0, unlockWaitS: 5 },
+    [0, -1.6, 1.9, -1.9, -1.57, 0],
+    {
+      say: () => undefined,
+      openSocket: () => {
+        throw new Error("no socket is opened here");
+      },
+    },
+    new ProgramDisk({ "swing.urp": "def swing():\n  movej([0.6,-1.6,1.9,-1.9,-1.57,0], a=1, v=0.3)\nend\n" }),
+  );
+  const steps = (count: number): void => {
+    for (let i = 0; i < count; i++) model.step();
+  };
+  const panel: Panel = { userRole: "PROGRAMMER", operationalMode: undefined, local: false };
+  const ask = (line: string): string => {
+    const running = model.runtimeState === runtimeState.PLAYING;
+    return answerDashboard(line, model, { ...spoken, program: model.panelState, running }, panel);
+  };
+  t.equal(ask("load swing.urp"), "Loading program: /programs/swing.urp");
+  t.equal(ask("get loaded program"), "Loaded program: /programs/swing.urp");
+  t.equal(ask("isProgramSaved"), "true swing.urp");
+  t.equal(ask("play"), "Failed to execute: play", "the arm is not powered");
+  steps(3);
+  model.releaseBrakes();
+  steps(10);
+  t.equal(ask("programState"), "STOPPED swing.urp");
+  t.equal(ask("pause"), "Failed to execute: pause");
+  t.equal(ask("play"), "Starting program");
+  steps(60);
+  t.equal(ask("programState"), "PLAYING swing.urp");
+  t.equal(ask("running"), "Program running: true");
+  t.ok((model.arm.qd[0] ?? 0) > 0.25);
+  t.equal(ask("pause"), "Pausing program");
+  steps(60);
+  const held = model.arm.q;
+  t.equal(model.runtimeState, runtimeState.PAUSED);
+  t.equal(ask("programState"), "PAUSED swing.urp");
+  steps(60);
+  t.same(model.arm.q, held, "it stands on its path");
+  t.ok((held[0] ?? 0) > 0.05 && (held[0] ?? 0) < 0.4);
+  t.equal(ask("play"), "Starting program");
+  steps(250);
+  t.equal(model.arm.q[0], 0.6, "and goes on to its end");
+  t.equal(ask("programState"), "STOPPED swing.urp");
+  model.runScript("def other():\n  sleep(1)\nend");
+  steps(2);
+  t.equal(ask("programState"), "STOPPED swing.urp", "the panel does not know of it");
+  t.equal(ask("running"), "Program running: true");
+  t.equal(ask("load wait_program.urp"), "Loading program: /programs/wait_program.urp");
+  t.equal(ask("play"), "Starting program");
+  steps(10);
+  t.equal(ask("stop"), "Stopped");
+  steps(2);
+  t.equal(ask("programState"), "STOPPED wait_program.urp");
+  t.end();
 });

@@ -45,7 +45,7 @@ t.test("stopping brakes all joints together on a straight line in joint space", 
 t.test("movej is synchronous and arrives to the last bit when it should", (t) => {
   const { arm, steps, seconds } = bench();
   const goal = start.map((value, i) => value + (i === 0 ? 0.5 : 0.1));
-  arm.moveJoints(goal, 0.5, 1, 0, 0);
+  arm.moveJoints(goal, { speed: 0.5, acceleration: 1 });
   while (arm.isMoving) {
     steps(1);
     const share = ((arm.q[1] ?? 0) - (start[1] ?? 0)) / 0.1;
@@ -64,7 +64,7 @@ t.test("movel keeps the tool on the line and its orientation, and brakes along i
     ...from,
     translation: [from.translation[0] + 0.1, from.translation[1], from.translation[2]],
   });
-  arm.moveTool(target, 0.1, 0.5, 0, 0);
+  arm.moveTool(target, { speed: 0.1, acceleration: 0.5 });
   steps(60);
   arm.stopTool(0.5);
   while (arm.isMoving) {
@@ -82,10 +82,10 @@ t.test("a blend joins two moves without a halt and without a jump", (t) => {
   const { arm, steps } = bench();
   const first = start.map((value, i) => value + (i === 0 ? 0.3 : 0));
   const second = first.map((value, i) => value + (i === 1 ? 0.3 : 0));
-  arm.moveJoints(first, 0.5, 2, 0, 0.02);
+  arm.moveJoints(first, { speed: 0.5, acceleration: 2, blendM: 0.02 });
   while (!arm.mayProceed) steps(1);
   t.ok(arm.isMoving);
-  arm.moveJoints(second, 0.5, 2, 0, 0);
+  arm.moveJoints(second, { speed: 0.5, acceleration: 2 });
   let least = Infinity;
   let before = arm.q;
   while (arm.isMoving) {
@@ -155,10 +155,7 @@ t.test("the speed slider stretches a motion", (t) => {
   arm.speedFraction = 0.5;
   arm.moveJoints(
     start.map((value, i) => value + (i === 0 ? 0.5 : 0)),
-    0.5,
-    1,
-    0,
-    0,
+    { speed: 0.5, acceleration: 1 },
   );
   while (arm.isMoving) steps(1);
   t.ok(Math.abs(seconds() - 3) < 2 * stepS + 1e-9);

@@ -1,6 +1,7 @@
 /** Functions that move the arm or tell where it is. A motion belongs to the thread that began it until it is over. */
 import { ArmRefusal, type ArmViolation } from "../arm-limits.js";
 import { toolPose, toPose } from "../arm-geometry.js";
+import type { PathPace } from "../arm-paths.js";
 import { blocking, instant, type Args, type Builtin, type Thread } from "./builtin.js";
 import type { RobotServices } from "./services.js";
 import { list, pose, type Value } from "./values.js";
@@ -54,7 +55,7 @@ export function motionFunctions(robot: RobotServices): [string, Builtin][] {
   const { arm } = robot;
   /** Done when the arm stands, or is near enough to its target for the next move to be blended in. */
   const arrived = (): (() => boolean) => () => arm.mayProceed;
-  const stopped = (): (() => boolean) => () => !arm.isMoving;
+  const stopped = (): (() => boolean) => () => !arm.isOnPath;
   /** Done when the wanted time, one control step without, is over. */
   const held = (args: Args): (() => boolean) => {
     const untilS = robot.timeS + args.number("t", robot.stepS) - 1e-9;
@@ -66,16 +67,15 @@ export function motionFunctions(robot: RobotServices): [string, Builtin][] {
     done: (args: Args) => () => boolean,
   ): Builtin =>
     blocking(signature, (args, thread) => move(args, thread, robot, () => begin(args), done(args)));
+  const paceOf = (args: Args, speed: number, acceleration: number): PathPace => ({
+    speed: args.number("v", speed),
+    acceleration: args.number("a", acceleration),
+    durationS: args.number("t", 0),
+    blendM: args.number("r", 0),
+  });
   /** A straight motion of the tool; only movel may be given a time instead of a speed. */
   const toolMove = (args: Args): undefined => {
-    const target = poseTarget(args, "pose", robot);
-    arm.moveTool(
-      target,
-      args.number("v", 0.25),
-      args.number("a", 1.2),
-      args.number("t", 0),
-      args.number("r", 0),
-    );
+    arm.moveTool(poseTarget(args, "pose", robot), paceOf(args, 0.25, 1.2));
   };
 
   return [
@@ -84,20 +84,28 @@ export function motionFunctions(robot: RobotServices): [string, Builtin][] {
       motion(
         "q, a?, v?, t?, r?",
         (args): undefined => {
-          const target = jointTarget(args, "q", robot);
-          arm.moveJoints(
-            target,
-            args.number("v", 1.05),
-            args.number("a", 1.4),
-            args.number("t", 0),
-            args.number("r", 0),
-          );
+          arm.moveJoints(jointTarget(args, "q", robot), paceOf(args, 1.05, 1.4));
         },
         arrived,
       ),
     ],
     ["movel", motion("pose, a?, v?, t?, r?", toolMove, arrived)],
     ["movep", motion("pose, a?, v?, r?", toolMove, arrived)],
+    // A process motion without halts between targets: straight, and joined to the next within the radius.
+    ["servoc", motion("pose, a?, v?, r?", toolMove, arrived)],
+    [
+      "movec",
+      motion(
+        "pose_via, pose_to, a?, v?, r?, mode?",
+        (args): undefined => {
+          const mode = args.integer("mode", 0);
+          if (mode !== 0 && mode !== 1) throw args.error("mode must be 0 or 1");
+          const via = poseTarget(args, "pose_via", robot);
+          arm.moveArc(via, poseTarget(args, "pose_to", robot), paceOf(args, 0.25, 1.2), mode === 1);
+        },
+        arrived,
+      ),
+    ],
     [
       "servoj",
       motion(
@@ -172,8 +180,6 @@ export function motionFunctions(robot: RobotServices): [string, Builtin][] {
     ["get_actual_tcp_speed", instant("", () => list(arm.toolTwist))],
     ["get_target_tcp_speed", instant("", () => list(arm.toolTwist))],
     ["get_tcp_speed", instant("", () => list(arm.toolTwist))],
-    ["get_tcp_force", instant("", () => list([0, 0, 0, 0, 0, 0]))],
-    ["force", instant("", () => 0)],
     ["is_steady", instant("", () => !arm.isMoving)],
     [
       "get_forward_kin",

@@ -6,18 +6,16 @@ import { list, show, type Value } from "./values.js";
 
 /** Known to the language; calling one is a runtime exception, never silence. */
 const notPerformed = [
-  "movec",
-  "servoc",
-  "force_mode",
-  "teach_mode",
-  "freedrive_mode",
-  "tool_contact",
   "conveyor_pulse_decode",
   "modbus_add_signal",
   "position_deviation_warning",
   "reset_revolution_counter",
   "enable_external_ft_sensor",
 ];
+
+const refused = instant("*?", (args) => {
+  throw args.error("not available on this controller");
+});
 
 export function programFunctions(robot: RobotServices): [string, Builtin][] {
   const { version } = robot;
@@ -121,47 +119,10 @@ export function programFunctions(robot: RobotServices): [string, Builtin][] {
         return undefined;
       }),
     ],
-    // Settings of a mode that this arm does not enter: taken and checked, without effect.
-    [
-      "force_mode_set_damping",
-      instant("damping", (args) => {
-        const damping = args.number("damping");
-        if (damping < 0 || damping > 1) throw args.error("damping must be in [0, 1]");
-        return undefined;
-      }),
-    ],
-    [
-      "force_mode_set_gain_scaling",
-      instant("scaling", (args) => {
-        const scaling = args.number("scaling");
-        if (scaling < 0 || scaling > 2) throw args.error("scaling must be in [0, 2]");
-        return undefined;
-      }),
-    ],
-    // Leaving a mode that is never entered has nothing to do.
-    ["end_force_mode", instant("", () => undefined)],
-    ["end_teach_mode", instant("", () => undefined)],
-    ["end_freedrive_mode", instant("", () => undefined)],
-    ["zero_ftsensor", instant("", () => undefined)],
-    ["get_freedrive_status", instant("", () => 0)],
-    // The force that RTDE clients may write is taken and has no effect: nothing here controls force.
-    [
-      "ft_rtde_input_enable",
-      instant("enable, sensor_mass?, sensor_measuring_offset?, sensor_cog?", (args) => {
-        args.boolean("enable");
-        return undefined;
-      }),
-    ],
   ];
+  if (!atLeast(version, null, [4])) functions.push(["tool_contact", refused]);
   if (atLeast(version, [14, 3], [4])) functions.push(["get_steptime", instant("", () => robot.stepS)]);
-  for (const name of notPerformed) {
-    functions.push([
-      name,
-      instant("*?", (args) => {
-        throw args.error("not available on this controller");
-      }),
-    ]);
-  }
+  for (const name of notPerformed) functions.push([name, refused]);
   return functions;
 }
 

@@ -2,6 +2,7 @@
 import type { RobotMessage } from "../../../cell/ur/codec/primary.js";
 import type { SoftwareVersion } from "../../../cell/ur/codec/version.js";
 import type { Arm } from "../arm.js";
+import type { ForceSensor } from "../force-sensor.js";
 import type { Registers } from "../registers.js";
 import type { Program } from "./program.js";
 
@@ -25,6 +26,7 @@ export interface RobotServices {
   readonly stepS: number;
   /** Controller time in seconds, whole control steps. */
   readonly timeS: number;
+  readonly sensor: ForceSensor;
   payloadKg: number;
   payloadCog: readonly number[];
   say(message: RobotMessage): void;
