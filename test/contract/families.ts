@@ -10,6 +10,7 @@ import { rig as kohzuRig } from "../cell/kohzu/rig.js";
 import { CameraPeer, cameraProgram } from "../cell/microscope/camera-peer.js";
 import { quick, rig as needleRig, slow, type Dialect } from "../cell/needle/rig.js";
 import { rig as urRig, startQ } from "../cell/ur/rig.js";
+import { ArmLine } from "./arm-line.js";
 import type { ContractLine, ContractRig, Family } from "./contract.js";
 
 const lineOf = (faults: WireFaults): ContractLine => ({
@@ -134,14 +135,33 @@ export const stages: readonly Family[] = [
   kohzu(scSeries, "kohzu-sc-410", "serial", "sc"),
 ];
 
-export const arms: readonly Family[] = ["ur5-cb3-3.15", "ur5-cb3-3.3"].map((profile) => ({
+/** @param throughLine with something between driver and controller that meddles with single exchanges */
+const arm = (profile: string, throughLine: boolean): Family => ({
   name: profile,
+  ...(throughLine ? { heals: true, atOnce: 6 } : {}),
   async make() {
     // Ports that stay the same when the controller is switched off and on.
     const scout = await urRig({ profile });
     const { ports } = scout.controller;
     await scout.close();
-    const { controller, robot, close } = await urRig({ profile, controller: { ports } });
+    const line = new ArmLine();
+    const { rtde, dashboard, primary, modbus } = ports;
+    const { controller, robot, close } = await urRig({
+      profile,
+      controller: { ports },
+      ...(throughLine
+        ? {
+            robot: {
+              ports: {
+                rtde: await line.open("rtde", rtde),
+                dashboard: await line.open("dashboard", dashboard),
+                primary: await line.open("primary", primary),
+                modbus,
+              },
+            },
+          }
+        : {}),
+    });
     let off = false;
     const away = startQ.map((value, i) => value + (i === 0 ? 1.2 : 0));
     const back = startQ;
@@ -184,10 +204,17 @@ export const arms: readonly Family[] = ["ur5-cb3-3.15", "ur5-cb3-3.3"].map((prof
           off = false;
         },
       },
-      end: close,
+      ...(throughLine ? { line } : {}),
+      async end() {
+        await close();
+        await line.close();
+      },
     };
   },
-}));
+});
+
+export const arms: readonly Family[] = ["ur5-cb3-3.15", "ur5-cb3-3.3"].map((profile) => arm(profile, false));
+export const armsByLine: readonly Family[] = [arm("ur5-cb3-3.15", true)];
 
 const cameraAddress = "127.0.0.1";
 
