@@ -28,6 +28,7 @@ const { gateCaseSchema, replyMetadataSchema } = await import(
 );
 const { failureModes } = await import(path.join(dist, "test/agent/safety/failure-modes.js"));
 const { documentFaults } = await import(path.join(dist, "test/faults/ur/document-faults.js"));
+const { calibrationSchema } = await import(path.join(dist, "src/base/calibration-file.js"));
 const { faultRules } = await import(path.join(dist, "src/agent/safety/fault-rules.js"));
 const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
 
@@ -199,6 +200,10 @@ const wanted = {
   "docs/gate-case.schema.json": jsonSchema(gateCaseSchema),
   "docs/gate-meta.schema.json": jsonSchema(replyMetadataSchema),
   "docs/command-protocol.schema.json": protocolSchema(),
+  "calibration/calibration.schema.json": JSON.stringify({
+    title: "Calibration files of surgiclaw",
+    ...schemaOf(calibrationSchema, "input"),
+  }),
   "firmware-profiles/profile.schema.json": JSON.stringify({
     title: "Device profiles of surgiclaw",
     ...profileJsonSchema(),

@@ -1,36 +1,93 @@
-/** A calibration: measured geometry of one cell, with date, method and residuals. The one that ships is the drawing. */
+/**
+ * A calibration file: the geometry of one cell. Either the drawing, of which nothing was measured, or a measured one: items
+ * with values, covariance and held-out residuals, the devices they belong to, the day they expire, and a hash over it all.
+ */
 import { z } from "zod";
-import { CellError } from "./errors.js";
 import { rotationFromVector, type Transform } from "./transform.js";
-import { loadYaml } from "./yaml-file.js";
 
 const vec3 = z.tuple([z.number(), z.number(), z.number()]);
+const name = z.string().min(1);
 
-export const calibrationSchema = z.strictObject({
+const edge = z.strictObject({ frame: name, translationM: vec3, rotationVectorRad: vec3 });
+
+/** Symmetric, n × n, no negative variance, and no correlation above 1. */
+function isCovariance(matrix: readonly (readonly number[])[], n: number): boolean {
+  const at = (i: number, j: number): number => matrix[i]?.[j] ?? NaN;
+  const close = (a: number, b: number): boolean =>
+    Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+  if (matrix.length !== n || matrix.some((row) => row.length !== n)) return false;
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j <= i; j++) {
+      if (!close(at(i, j), at(j, i)) || !(at(i, i) >= 0)) return false;
+      if (at(i, j) ** 2 > at(i, i) * at(j, j) * (1 + 1e-6)) return false;
+    }
+  return true;
+}
+
+export const calibrationItemSchema = z
+  .strictObject({
+    /** Of every value. */
+    unit: name.describe("unit of every value"),
+    values: z.array(z.number()).min(1),
+    covariance: z.array(z.array(z.number())).describe("of the values, in the square of their unit"),
+    residuals: z
+      .strictObject({
+        unit: name,
+        rms: z.number().min(0),
+        max: z.number().min(0),
+        heldOut: z
+          .int()
+          .min(1)
+          .describe("how many measurements were left out of the fit and compared with it"),
+      })
+      .describe("of measurements that were left out of the fit"),
+    measurements: z.int().min(1),
+    method: name,
+    measuredAt: z.iso.datetime(),
+    expiresAt: z.iso.datetime(),
+  })
+  .refine(({ values, covariance }) => isCovariance(covariance, values.length), {
+    path: ["covariance"],
+    error: "expected a symmetric matrix with as many rows as there are values and no negative variance",
+  })
+  .refine(({ measuredAt, expiresAt }) => Date.parse(measuredAt) < Date.parse(expiresAt), {
+    path: ["expiresAt"],
+    error: "expected a time after measuredAt",
+  });
+
+export type CalibrationItem = z.output<typeof calibrationItemSchema>;
+
+const common = {
   version: z.literal(1),
-  cell: z.string().min(1),
-  method: z.enum(["drawing", "measured"]),
+  cell: name.describe("id of the cell it belongs to"),
   createdAt: z.iso.datetime(),
-  edges: z.array(z.strictObject({ frame: z.string().min(1), translationM: vec3, rotationVectorRad: vec3 })),
-  /** Named residuals of the measurements, SI. */
-  residuals: z.record(z.string(), z.number()),
+  /** Frames found elsewhere than drawn, parentFromFrame. */
+  edges: z.array(edge).describe("frames found elsewhere than drawn, parentFromFrame"),
+};
+
+const drawingSchema = z.strictObject({ ...common, method: z.literal("drawing") });
+
+const measuredSchema = z.strictObject({
+  ...common,
+  method: z.literal("measured"),
+  devices: z
+    .record(name, z.strictObject({ model: name, serial: name }))
+    .describe("the devices it was measured with, by their name in the configuration"),
+  items: z.record(name, calibrationItemSchema),
+  hash: z
+    .string()
+    .regex(/^sha256:[0-9a-f]{64}$/)
+    .describe("SHA-256 over the canonical JSON (RFC 8785) of everything else"),
 });
 
-export type Calibration = z.output<typeof calibrationSchema>;
+export const calibrationSchema = z.discriminatedUnion("method", [drawingSchema, measuredSchema]);
 
-/** @throws CellError CALIBRATION_INVALID naming file and key, CALIBRATION_FOREIGN when it belongs to another cell */
-export async function loadCalibration(file: string, cell: string): Promise<Calibration> {
-  const { value } = await loadYaml(file, calibrationSchema, {
-    unreadable: "CALIBRATION_INVALID",
-    invalid: "CALIBRATION_INVALID",
-  });
-  if (value.cell !== cell)
-    throw new CellError(
-      "CALIBRATION_FOREIGN",
-      `${file}: expected a calibration of cell ${cell}, found one of ${value.cell}`,
-    );
-  return value;
-}
+export type Calibration = z.output<typeof calibrationSchema>;
+export type MeasuredCalibration = z.output<typeof measuredSchema>;
+
+/** The measured items by name; of the drawing none. */
+export const calibrationItems = (calibration: Calibration): Readonly<Record<string, CalibrationItem>> =>
+  calibration.method === "measured" ? calibration.items : {};
 
 /** The replaced edges, by frame. */
 export const calibratedEdges = (calibration: Calibration): ReadonlyMap<string, Transform> =>

@@ -59,6 +59,20 @@ export const errorCatalogue = {
     "the calibration file is damaged or incomplete",
     "restore it from its history, or calibrate",
   ),
+  CALIBRATION_EXPIRED: entry(
+    1011,
+    "configuration",
+    false,
+    "the calibration is older than it may be",
+    "measure again with `surgiclaw calibrate`; the drawing needs no measurement and does not expire",
+  ),
+  CALIBRATION_EDITED: entry(
+    1012,
+    "configuration",
+    false,
+    "the calibration was changed after it was measured",
+    "restore it from the folder history beside it, or measure again with `surgiclaw calibrate`",
+  ),
   PROCEDURE_UNREADABLE: entry(
     1006,
     "configuration",

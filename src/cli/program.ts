@@ -4,6 +4,7 @@ import path from "node:path";
 import { Command } from "commander";
 import { projectRoot } from "../base/paths.js";
 import { addAudit } from "./audit.js";
+import { addCalibrate } from "./calibrate.js";
 import { addCheck } from "./check.js";
 import { addChoose } from "./choose.js";
 import { addConfig } from "./config.js";
@@ -58,6 +59,7 @@ export function createProgram(): Command {
       addConfig,
       addAudit,
       addDoctor,
+      addCalibrate,
       addCheck,
       addTwin,
       addDemo,

@@ -1,6 +1,6 @@
 /** What a cell has once it is configured: its files read, its devices linked, the guardian awake, the reasoner started. */
 import path from "node:path";
-import { calibratedEdges, loadCalibration, type Calibration } from "../../base/calibration-file.js";
+import { calibratedEdges, type Calibration } from "../../base/calibration-file.js";
 import { readCellFile, type CellFile } from "../../base/cell-file.js";
 import type { Clock } from "../../base/clock.js";
 import type { Config } from "../../base/config.js";
@@ -13,6 +13,7 @@ import type { StopLatch } from "../../agent/safety/stop-latch.js";
 import type { Session } from "../../agent/skills/session.js";
 import { Workbench } from "../../agent/skills/workbench.js";
 import { cellAddon, type FrameLease } from "../../cell/native.js";
+import { checkDevices, loadCalibration } from "../../record/calibration-store.js";
 import { DeviceSet } from "./device-set.js";
 import type { Logger } from "./logger.js";
 import { ServoRunner } from "./servo-runner.js";
@@ -45,13 +46,14 @@ export class ConfiguredCell {
     const file = await readCellFile(config.cell.file);
     if (file.id !== config.cell.id)
       throw new CellError("CONFIG_INVALID", `cell.file describes ${file.id}, cell.id is ${config.cell.id}`);
-    const calibration = await loadCalibration(config.calibration.file, config.cell.id);
+    const calibration = await loadCalibration(config.calibration.file, config.cell.id, Date.now());
     const guardianLog = path.join(config.record.folder, "guardian.log");
     const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
     const reasoner = await startReasoner(config);
     const configured = new ConfiguredCell(file, calibration, devices, reasoner);
     try {
       await devices.connect(signal, log);
+      checkDevices(calibration, devices.serials());
     } catch (error) {
       await configured.close();
       throw error;

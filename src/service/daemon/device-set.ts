@@ -213,6 +213,15 @@ export class DeviceSet implements CellDevices {
     return this.arm.robot.geometry;
   }
 
+  /** Serial numbers of the devices that tell one and are online, by their name. */
+  serials(): ReadonlyMap<string, string> {
+    return new Map(
+      this.microscopes.flatMap(({ name, identity }): [string, string][] =>
+        identity === undefined ? [] : [[name, identity.serial]],
+      ),
+    );
+  }
+
   status(): DeviceStatus[] {
     const arm = this.arm.robot.state();
     const entry = (
