@@ -1,7 +1,7 @@
 /**
  * Trials of the controllers on twins of different seeds: each cell gives as many as its cartridge has electrodes. A trial
- * begins with exposure and focus put off, is planned and implanted by the daemon as any procedure, and ends with a stop in
- * the middle of a registration. The judge is a process of its own, the only one that asks for the truth.
+ * begins with exposure and focus put off, is planned by the daemon as any procedure, stopped in the middle of its registration,
+ * begun again and implanted. The judge is a process of its own, the only one that asks for the truth.
  */
 import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -143,6 +143,7 @@ class CellOfTrials {
       await this.plan(client, file).finally(async () => {
         done.planning = await recordingOf(client);
       });
+      done.stop = await this.stopInMotion(trial, client, file);
       const status = await this.implant(client, file);
       done.procedure = status.recording;
       if (status.procedure !== "completed") done.ended = status.reason;
@@ -151,7 +152,6 @@ class CellOfTrials {
       if (this.options.signal.aborted) throw known;
       done.ended = known.detail;
     }
-    done.stop = await this.stopInMotion(trial, client, file);
     return done;
   }
 
@@ -185,7 +185,7 @@ class CellOfTrials {
     return status;
   }
 
-  /** Begins the procedure anew, stops it in the middle of its registration, and resets once it must have come to rest. */
+  /** Begins the procedure, stops it in the middle of its registration, and resets once it must have come to rest. */
   private async stopInMotion(
     trial: number,
     client: CommandClient,
