@@ -1,8 +1,8 @@
 /** The newest state of the arm as RTDE tells it, what it means, and waiting for what it shall become. */
 import { CellError } from "../../base/errors.js";
 import { monotonicNow } from "../../base/clock.js";
-import { safetyModeName } from "./codec/enums.js";
-import type { DhParameters } from "./kinematics.js";
+import { robotModeName, safetyModeName } from "./codec/enums.js";
+import { forward, type DhParameters } from "./kinematics.js";
 import type { RtdeClient, RtdeSample } from "./rtde-client.js";
 import {
   singularityLevel,
@@ -11,6 +11,7 @@ import {
   type SingularityLimits,
 } from "./singularity.js";
 import { readSample, type UrSample } from "./ur-sample.js";
+import type { UrState } from "./ur-types.js";
 
 export interface ArmWatchLimits {
   /** A joint slower than this stands. */
@@ -108,3 +109,23 @@ export class ArmWatch {
 
 export const safetyText = (sample: UrSample): string =>
   safetyModeName(sample.safetyMode) ?? `MODE_${sample.safetyMode}`;
+
+/** The part of the arm's state that its newest sample tells. */
+export function seenState(
+  watch: ArmWatch,
+  dh: DhParameters,
+): Omit<UrState, "lifecycle" | "desired" | "fault" | "connected" | "crossCheck"> {
+  const { sample } = watch;
+  return {
+    ageS: sample ? watch.ageOf(sample) : Infinity,
+    q: sample?.q,
+    qd: sample?.qd,
+    baseFromFlange: sample && forward(dh, sample.q),
+    robotMode: sample ? (robotModeName(sample.robotMode) ?? `MODE_${sample.robotMode}`) : "UNKNOWN",
+    safetyMode: sample ? safetyText(sample) : "UNKNOWN",
+    emergencyStopped: sample?.emergencyStopped ?? false,
+    protectiveStopped: sample?.protectiveStopped ?? false,
+    moving: sample ? !watch.stands(sample) : false,
+    singularity: sample && { level: watch.singularity, measures: singularityMeasures(dh, sample.q) },
+  };
+}

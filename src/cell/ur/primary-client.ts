@@ -6,14 +6,13 @@ import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { asCellError, CellError } from "../../base/errors.js";
 import {
-  decodeRobotMessage,
   decodeRobotState,
   PrimaryFramer,
   primaryType,
   type ConfigurationData,
   type KinematicsData,
-  type RobotMessage,
 } from "./codec/primary.js";
+import { decodeRobotMessage, type RobotMessage } from "./codec/robot-message.js";
 import type { SoftwareVersion } from "./codec/version.js";
 import { Condition, openSocket } from "./link.js";
 

@@ -11,18 +11,18 @@ import { ByteReader, ByteWriter, excerpt } from "./codec/bytes.js";
 import {
   decodeMessage,
   encodeFrame,
-  isRtdeType,
-  RecipeCodec,
+  type RecipeCodec,
   RtdeFramer,
   rtdePackage,
-  splitNames,
   type RtdeFrame,
   type RtdeMessage,
   type RtdeValue,
   type RtdeVersion,
 } from "./codec/rtde.js";
 import type { SoftwareVersion } from "./codec/version.js";
+import { ControllerClock } from "./controller-clock.js";
 import { Condition, openSocket, silent, type Log } from "./link.js";
+import { readInputTypes, readOutputTypes } from "./rtde-recipes.js";
 
 export interface RtdeOptions {
   readonly host: string;
@@ -83,9 +83,6 @@ interface Events {
   restart: [];
 }
 
-/** How fast the estimate of the clocks' offset may grow, s/s: more than quartz drifts, less than hides a delay. */
-const offsetCreep = 1e-3;
-
 export class RtdeClient extends EventEmitter<Events> {
   /** Version of the controller's software, once known. */
   controllerVersion: SoftwareVersion | undefined;
@@ -95,7 +92,7 @@ export class RtdeClient extends EventEmitter<Events> {
 
   private session: Session | undefined;
   private newest: RtdeSample | undefined;
-  private offsetS: number | undefined;
+  private readonly clock = new ControllerClock();
   private lastReceivedS = 0;
   private readonly changed = new Condition();
   private readonly inputs: InputRecipe[] = [];
@@ -197,7 +194,7 @@ export class RtdeClient extends EventEmitter<Events> {
       this.session?.socket.destroy();
       this.session = undefined;
       this.newest = undefined;
-      this.offsetS = undefined;
+      this.clock.forget();
       this.lastError = reason;
       if (signal.aborted) break;
       if (was) {
@@ -283,19 +280,11 @@ export class RtdeClient extends EventEmitter<Events> {
         rtdePackage.SETUP_OUTPUTS,
         writer.text(names.join(",")).finish(),
       );
-      const types = splitNames(reply.subarray(session.version === 2 ? 1 : 0).toString("latin1"));
-      if (types.length !== names.length) {
-        throw new CellError(
-          "LINK_PROTOCOL",
-          `UR RTDE: ${types.length} types for ${names.length} fields: ${excerpt(reply)}`,
-        );
-      }
-      const known = types.filter(isRtdeType);
-      if (known.length === names.length) {
-        session.recipe = { names, codec: new RecipeCodec(known) };
+      const { codec, unknown } = readOutputTypes(names, reply, session.version);
+      if (codec) {
+        session.recipe = { names, codec };
         return;
       }
-      const unknown = names.filter((_, i) => !isRtdeType(types[i] ?? ""));
       const fatal = unknown.find((name) => required.includes(name));
       if (fatal !== undefined)
         throw new CellError("DEVICE_REFUSED", `UR RTDE: this firmware has no field '${fatal}'`);
@@ -308,23 +297,9 @@ export class RtdeClient extends EventEmitter<Events> {
   private async setUpInput(session: Session, recipe: InputRecipe): Promise<void> {
     const request = Buffer.from(recipe.names.join(","), "latin1");
     const reply = await this.request(session, rtdePackage.SETUP_INPUTS, request);
-    const types = splitNames(reply.subarray(1).toString("latin1"));
-    const named = (wanted: string): string[] => recipe.names.filter((_, i) => types[i] === wanted);
-    if (named("IN_USE").length > 0) {
-      throw new CellError(
-        "LINK_BUSY",
-        `UR RTDE: inputs in use by another client or field bus: ${named("IN_USE").join(", ")}`,
-      );
-    }
-    const known = types.filter(isRtdeType);
-    if (known.length !== recipe.names.length) {
-      throw new CellError(
-        "DEVICE_REFUSED",
-        `UR RTDE: this firmware has no inputs ${named("NOT_FOUND").join(", ")}`,
-      );
-    }
-    recipe.id = reply[0] ?? 0;
-    recipe.codec = new RecipeCodec(known);
+    const { id, codec } = readInputTypes(recipe.names, reply);
+    recipe.id = id;
+    recipe.codec = codec;
   }
 
   /** One request in flight; register, write, then wait. */
@@ -390,12 +365,9 @@ export class RtdeClient extends EventEmitter<Events> {
       );
     }
     const nowS = monotonicNow();
-    const offset = nowS - timestampS;
-    const creptS =
-      this.offsetS === undefined ? offset : this.offsetS + offsetCreep * (nowS - this.lastReceivedS);
-    this.offsetS = Math.min(creptS, offset);
+    const measuredS = this.clock.measuredS(timestampS, nowS);
     this.lastReceivedS = nowS;
-    const sample: RtdeSample = { values, timestampS, measuredS: timestampS + this.offsetS };
+    const sample: RtdeSample = { values, timestampS, measuredS };
     this.newest = sample;
     this.emit("sample", sample);
     this.changed.check();

@@ -3,43 +3,36 @@
  * falls silent; safety decisions come from RTDE alone; after any fault the control program is gone and every target with
  * it. Owner of all links to this controller.
  */
-import { randomInt } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { CellError } from "../../base/errors.js";
 import type { Transform } from "../../base/transform.js";
-import { ArmWatch, safetyText } from "./arm-watch.js";
+import { ArmWatch, safetyText, seenState } from "./arm-watch.js";
 import { checkModel, checkVersion, ownGeometry, powerUp, unlockProtectiveStop } from "./bring-up.js";
-import { robotModeName, safetyModeName } from "./codec/enums.js";
-import type { RobotMessage } from "./codec/primary.js";
-import { controlScript, stopScript } from "./control-script.js";
+import { robotModeName } from "./codec/enums.js";
+import { complaintOf, type RobotMessage } from "./codec/robot-message.js";
+import { stopScript } from "./control-script.js";
+import { launchProgram } from "./control-program.js";
 import { DashboardClient } from "./dashboard-client.js";
 import { defaultEnvelope } from "./envelope.js";
-import { forward, type DhParameters } from "./kinematics.js";
+import type { DhParameters } from "./kinematics.js";
 import { silent, type Log } from "./link.js";
 import { MotionRunner } from "./motion-runner.js";
 import { PrimaryClient } from "./primary-client.js";
 import { geometryOf, jointLimitsOf } from "./profile.js";
 import { ReverseLink } from "./reverse-link.js";
 import { RtdeClient, rtdeDefaults, type RtdeSample } from "./rtde-client.js";
-import { singularityMeasures } from "./singularity.js";
 import { StateCheck } from "./state-check.js";
-import { optionalFields, requiredFields, type UrSample } from "./ur-sample.js";
-import type {
-  JointPace,
-  LinearPace,
-  MotionTolerance,
-  MoveReport,
-  UrLifecycle,
-  UrRobotOptions,
-  UrState,
+import { optionalFields, requiredFields } from "./ur-sample.js";
+import {
+  defaultTolerance,
+  type JointPace,
+  type LinearPace,
+  type MoveReport,
+  type UrEvents,
+  type UrLifecycle,
+  type UrRobotOptions,
+  type UrState,
 } from "./ur-types.js";
-
-interface Events {
-  /** Lifecycle, connection or safety changed. */
-  state: [UrState];
-  sample: [UrSample];
-  message: [RobotMessage];
-}
 
 /** Error code of a primary connection that was made in local mode. */
 const readOnlyCode = 210;
@@ -47,14 +40,7 @@ const readOnlyCode = 210;
 /** How long RTDE may take to tell why the control program has ended. */
 const causeLimitS = 0.15;
 
-const defaultTolerance: MotionTolerance = {
-  jointRad: 1e-3,
-  positionM: 1e-4,
-  rotationRad: 1e-3,
-  standstillRadS: 1e-3,
-};
-
-export class UrRobot extends EventEmitter<Events> {
+export class UrRobot extends EventEmitter<UrEvents> {
   private readonly rtde: RtdeClient;
   private readonly dashboard: DashboardClient;
   private readonly primary: PrimaryClient;
@@ -150,26 +136,13 @@ export class UrRobot extends EventEmitter<Events> {
 
   /** Everything known now. Never throws. */
   state(): UrState {
-    const { sample } = this.watch;
     return {
       lifecycle: this.lifecycle,
       desired: this.desired,
       fault: this.fault,
       connected: this.rtde.connected,
       crossCheck: this.stateCheck?.state ?? "off",
-      ageS: sample ? this.watch.ageOf(sample) : Infinity,
-      q: sample?.q,
-      qd: sample?.qd,
-      baseFromFlange: sample && forward(this.dh, sample.q),
-      robotMode: sample ? (robotModeName(sample.robotMode) ?? `MODE_${sample.robotMode}`) : "UNKNOWN",
-      safetyMode: sample ? (safetyModeName(sample.safetyMode) ?? `MODE_${sample.safetyMode}`) : "UNKNOWN",
-      emergencyStopped: sample?.emergencyStopped ?? false,
-      protectiveStopped: sample?.protectiveStopped ?? false,
-      moving: sample ? !this.watch.stands(sample) : false,
-      singularity: sample && {
-        level: this.watch.singularity,
-        measures: singularityMeasures(this.dh, sample.q),
-      },
+      ...seenState(this.watch, this.dh),
     };
   }
 
@@ -212,19 +185,12 @@ export class UrRobot extends EventEmitter<Events> {
 
   private async startProgram(signal: AbortSignal): Promise<void> {
     const { reverse } = this.options;
-    const host = reverse?.host ?? this.primary.localAddress ?? "127.0.0.1";
-    const session = randomInt(1, 2 ** 31 - 1);
-    const port = await this.reverse.listen(host, reverse?.port ?? 0, session);
     this.lastMessage = undefined;
-    const script = controlScript({
-      host,
-      port,
-      session,
-      firstTimeoutS: 2,
+    await launchProgram(this.primary, this.reverse, {
+      host: reverse?.host,
+      port: reverse?.port,
       stopDecelerationRadS2: this.stopDecelerationRadS2,
     });
-    if (!this.primary.sendProgram(script))
-      throw new CellError("LINK_CLOSED", "UR: no connection for the control program");
     try {
       await this.reverse.waitForScript(
         6,
@@ -373,13 +339,11 @@ export class UrRobot extends EventEmitter<Events> {
 
   private hear(message: RobotMessage): void {
     this.emit("message", message);
-    if (message.kind === "exception") {
-      this.lastMessage = `line ${message.line}, column ${message.column}: ${message.text}`;
-    } else if (message.kind === "error" && message.level >= 2) {
-      this.lastMessage = `C${message.code}A${message.argument} ${message.text}`.trim();
-      // Read-only for as long as it lives, also after the switch to remote: the next activation opens another.
-      if (message.code === readOnlyCode) this.primary.close();
-    } else return;
+    const complaint = complaintOf(message);
+    if (complaint === undefined) return;
+    this.lastMessage = complaint;
+    // Read-only for as long as it lives, also after the switch to remote: the next activation opens another.
+    if (message.kind === "error" && message.code === readOnlyCode) this.primary.close();
     this.log.warn({ text: this.lastMessage }, "UR message");
     this.reverse.wake();
   }
@@ -399,8 +363,10 @@ export class UrRobot extends EventEmitter<Events> {
     this.log.warn({ code: reason.code, detail: reason.detail }, "UR fault");
     this.stops++;
     this.reverse.stop(this.stopDecelerationRadS2);
-    // A safety stop has braked the arm by itself; otherwise the second way is used too.
-    if (!this.watch.sample?.unsafe) this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
+    // A safety stop has braked the arm by itself, but a safeguard stop only holds the program, which would go on when the
+    // door is closed: it is ended. Otherwise the second way to brake is used, too.
+    if (this.watch.sample?.unsafe) this.dashboard.send("stop").catch(() => undefined);
+    else this.primary.sendProgram(stopScript(this.stopDecelerationRadS2));
     this.fault = reason;
     this.motion.interrupt(reason);
     this.rtde.wake();

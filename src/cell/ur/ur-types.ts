@@ -1,11 +1,13 @@
 /** What the driver of a UR arm is told, and what it tells. */
 import type { CellError } from "../../base/errors.js";
 import type { Transform } from "../../base/transform.js";
+import type { RobotMessage } from "./codec/robot-message.js";
 import type { UrEnvelope } from "./envelope.js";
 import type { Joints } from "./kinematics.js";
 import type { Log } from "./link.js";
 import type { UrProfile } from "./profile.js";
 import type { SingularityLevel, SingularityMeasures } from "./singularity.js";
+import type { UrSample } from "./ur-sample.js";
 
 export interface UrRobotOptions {
   readonly host: string;
@@ -40,6 +42,13 @@ export interface MotionTolerance {
   /** A joint slower than this stands. */
   readonly standstillRadS: number;
 }
+
+export const defaultTolerance: MotionTolerance = {
+  jointRad: 1e-3,
+  positionM: 1e-4,
+  rotationRad: 1e-3,
+  standstillRadS: 1e-3,
+};
 
 export type UrLifecycle = "unconfigured" | "inactive" | "active" | "fault" | "finalized";
 
@@ -86,4 +95,11 @@ export interface MoveReport {
   readonly jointErrorRad: number;
   readonly positionErrorM: number;
   readonly rotationErrorRad: number;
+}
+
+export interface UrEvents {
+  /** Lifecycle, connection or safety changed. */
+  state: [UrState];
+  sample: [UrSample];
+  message: [RobotMessage];
 }

@@ -2,12 +2,13 @@
  * The controller without its sockets: power, safety, programs and the arm, advanced one control step at a time. Whoever
  * owns it decides when a step is due, so that it can be stepped by a test as well as by a timer.
  */
-import { jointMode, robotMode, runtimeState, safetyBit, safetyMode } from "../../cell/ur/codec/enums.js";
-import { reportLevel, type RobotMessage } from "../../cell/ur/codec/primary.js";
+import { jointMode, robotMode, runtimeState, safetyMode } from "../../cell/ur/codec/enums.js";
+import { reportLevel, type RobotMessage } from "../../cell/ur/codec/robot-message.js";
 import type { RtdeValue } from "../../cell/ur/codec/rtde.js";
 import type { SoftwareVersion } from "../../cell/ur/codec/version.js";
 import { Arm } from "./arm.js";
 import { toolPose } from "./arm-geometry.js";
+import type { ControllerTiming } from "./controller-timing.js";
 import type { UrFirmware } from "./firmware.js";
 import { ForceSensor } from "./force-sensor.js";
 import { ProgramDisk } from "./program-disk.js";
@@ -18,26 +19,9 @@ import { builtinFunctions } from "./script/functions.js";
 import { parseProgram } from "./script/parser.js";
 import { Program, type ProgramEnd } from "./script/program.js";
 import type { RobotServices, ScriptSocket, WatchdogAction } from "./script/services.js";
+import { safetyStatusBits } from "./safety-bits.js";
 import { StopCounter, stopLimit } from "./stop-counter.js";
 import { Watchdogs } from "./watchdogs.js";
-
-export interface ControllerTiming {
-  /** From the start of the controller to POWER_OFF. */
-  readonly bootS: number;
-  /** From `power on` to IDLE. */
-  readonly powerOnS: number;
-  /** From `brake release` to RUNNING. */
-  readonly brakeReleaseS: number;
-  /** How long a protective stop cannot be unlocked. */
-  readonly unlockWaitS: number;
-}
-
-export const quickTiming: ControllerTiming = {
-  bootS: 0.1,
-  powerOnS: 0.3,
-  brakeReleaseS: 0.4,
-  unlockWaitS: 5,
-};
 
 export interface ModelEvents {
   /** A message for the primary stream. */
@@ -140,20 +124,7 @@ export class ControllerModel implements RobotServices {
     return (this.powered ? 1 : 0) | (this.programRunning ? 2 : 0);
   }
   get safetyStatusBits(): number {
-    const mode = this.safetyMode;
-    let bits = 0;
-    if (mode === safetyMode.NORMAL) bits |= safetyBit.NORMAL;
-    if (mode === safetyMode.REDUCED) bits |= safetyBit.REDUCED;
-    if (mode === safetyMode.PROTECTIVE_STOP) bits |= safetyBit.PROTECTIVE_STOPPED;
-    if (mode === safetyMode.SYSTEM_EMERGENCY_STOP) bits |= safetyBit.SYSTEM_EMERGENCY_STOPPED;
-    if (mode === safetyMode.ROBOT_EMERGENCY_STOP) bits |= safetyBit.ROBOT_EMERGENCY_STOPPED;
-    if (this.emergencyStopped) bits |= safetyBit.EMERGENCY_STOPPED;
-    if (mode === safetyMode.VIOLATION) bits |= safetyBit.VIOLATION;
-    if (mode === safetyMode.FAULT) bits |= safetyBit.FAULT;
-    if (this.emergencyStopped || mode >= safetyMode.VIOLATION || mode === safetyMode.PROTECTIVE_STOP) {
-      bits |= safetyBit.STOPPED_DUE_TO_SAFETY;
-    }
-    return bits;
+    return safetyStatusBits(this.safetyMode);
   }
 
   /** One control step. */
@@ -303,6 +274,14 @@ export class ControllerModel implements RobotServices {
     }
     this.say({ kind: "safety", mode: this.safetyMode });
   }
+  /** A door opens: the program rests where it is, and goes on by itself when the door is closed. */
+  safeguardStop(open: boolean): void {
+    if (this.safetyMode !== (open ? safetyMode.NORMAL : safetyMode.SAFEGUARD_STOP)) return;
+    this.safetyMode = open ? safetyMode.SAFEGUARD_STOP : safetyMode.NORMAL;
+    if (open) this.holdProgram();
+    else if (this.paused) this.resumeProgram();
+    this.say({ kind: "safety", mode: this.safetyMode });
+  }
   restartSafety(): void {
     if (this.emergencyStopped) return;
     this.safetyMode = safetyMode.NORMAL;
@@ -323,9 +302,9 @@ export class ControllerModel implements RobotServices {
   }
   /** Starts the loaded program, or goes on with it after a pause. False when neither is possible. */
   play(): boolean {
-    if (this.panelState === "PAUSED" && !this.protectiveStopped) {
-      this.arm.paused = false;
-      this.runtimeState = runtimeState.PLAYING;
+    if (this.safetyMode > safetyMode.REDUCED) return false;
+    if (this.panelState === "PAUSED") {
+      this.resumeProgram();
       return true;
     }
     if (this.loaded === undefined || this.panelState === "PLAYING") return false;
@@ -337,9 +316,20 @@ export class ControllerModel implements RobotServices {
   /** Brings the panel's program to rest where it is. False when it does not play. */
   pause(): boolean {
     if (this.panelState !== "PLAYING") return false;
+    this.holdProgram();
+    return true;
+  }
+  private holdProgram(): void {
+    if (!this.program) {
+      this.arm.stopJoints(stopDeceleration.protective);
+      return;
+    }
     this.arm.paused = true;
     this.runtimeState = runtimeState.PAUSING;
-    return true;
+  }
+  private resumeProgram(): void {
+    this.arm.paused = false;
+    this.runtimeState = runtimeState.PLAYING;
   }
 
   /** Runs a program sent as text; a primary program ends the one that runs. */

@@ -6,12 +6,8 @@ import type { Socket } from "node:net";
 import { createHash } from "node:crypto";
 import { ByteWriter } from "../../cell/ur/codec/bytes.js";
 import { encodeRealtime } from "../../cell/ur/codec/realtime.js";
-import {
-  encodeRobotMessage,
-  encodeRobotState,
-  reportLevel,
-  type RobotMessage,
-} from "../../cell/ur/codec/primary.js";
+import { encodeRobotState } from "../../cell/ur/codec/primary.js";
+import { encodeRobotMessage, reportLevel, type RobotMessage } from "../../cell/ur/codec/robot-message.js";
 import { toPose, type DhTable } from "./arm-geometry.js";
 import { ClientSet } from "../client-set.js";
 import type { ControllerModel } from "./controller-model.js";

@@ -4,11 +4,12 @@
  * them, so that a busy machine delays the controller but never makes it deaf.
  */
 import { monotonicNow } from "../../base/clock.js";
-import type { RobotMessage } from "../../cell/ur/codec/primary.js";
+import type { RobotMessage } from "../../cell/ur/codec/robot-message.js";
 import { ModbusTcpServer } from "../modbus/tcp-server.js";
 import { corrected, type DhTable } from "./arm-geometry.js";
 import { DashboardServer, type DashboardQuirks } from "./dashboard-server.js";
-import { ControllerModel, quickTiming, type ControllerTiming, type ModelEvents } from "./controller-model.js";
+import { ControllerModel, type ModelEvents } from "./controller-model.js";
+import { quickTiming, type ControllerTiming } from "./controller-timing.js";
 import { ur5Cb3Firmware, type UrFirmware } from "./firmware.js";
 import { ProgramDisk } from "./program-disk.js";
 import { openProgramSocket } from "./program-socket.js";
@@ -258,6 +259,9 @@ export class UrController {
   countStops(stops: number): void {
     this.model.stops.clear();
     for (let i = 0; i < stops; i++) this.model.stops.count(0, this.model.timeS);
+  }
+  safeguardStop(open: boolean): void {
+    this.model.safeguardStop(open);
   }
   restartSafety(): void {
     this.model.restartSafety();

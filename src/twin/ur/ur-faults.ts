@@ -57,6 +57,11 @@ function controlFaults(controller: UrController): FaultTable {
       value: "stops, 0 to 49",
       set: (value) => controller.countStops(Math.round(numberValue(value, 0, 49))),
     },
+    "arm-safeguard-stop": {
+      what: "a door opens: a safeguard stop, after which the robot goes on by itself when it is closed",
+      value: "on or off",
+      set: (value) => controller.safeguardStop(onOff(value)),
+    },
     "arm-restart-safety": {
       what: "somebody restarts the safety system: the arm is off, RTDE and the streams drop their clients",
       set: () => controller.restartSafety(),

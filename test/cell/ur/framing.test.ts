@@ -3,7 +3,8 @@ import fc from "fast-check";
 import t from "tap";
 import { asCellError } from "../../../src/base/errors.js";
 import { LineFramer } from "../../../src/cell/ur/codec/dashboard.js";
-import { decodeRobotMessage, decodeRobotState, PrimaryFramer } from "../../../src/cell/ur/codec/primary.js";
+import { decodeRobotState, PrimaryFramer } from "../../../src/cell/ur/codec/primary.js";
+import { decodeRobotMessage } from "../../../src/cell/ur/codec/robot-message.js";
 import { RealtimeFramer } from "../../../src/cell/ur/codec/realtime.js";
 import { decodeMessage, RtdeFramer } from "../../../src/cell/ur/codec/rtde.js";
 

@@ -228,6 +228,12 @@ export const documentFaults: readonly DocumentFault[] = [
     "arm-protective-stops",
     `${safety} :: arm-protective-stops: the 50th`,
   ),
+  row(
+    control,
+    "a safeguard stop, after which programs go on by themselves",
+    "arm-safeguard-stop",
+    `${safety} :: arm-safeguard-stop: the robot would go on by itself`,
+  ),
   row(control, "speed slider at 0, then above", "arm-speed-slider", `${controls} :: arm-speed-slider at 0`),
   row(
     control,

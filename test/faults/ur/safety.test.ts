@@ -1,4 +1,5 @@
 /** Faults of the safety system and of programs that others send: what stops, what recovers, and what must not. */
+import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { DashboardClient } from "../../../src/cell/ur/dashboard-client.js";
 import { soon, startQ } from "../../cell/ur/rig.js";
@@ -37,6 +38,26 @@ t.test(
     faults.set("arm-protective-stop");
     await waitFor(() => robot.state().protectiveStopped);
     t.equal(robot.state().safetyMode, "PROTECTIVE_STOP", "the 49th is an ordinary one");
+  },
+);
+
+t.test(
+  "arm-safeguard-stop: the robot would go on by itself when the door closes; the driver sees to it that it does not",
+  async (t) => {
+    const arm = await activeArm(t);
+    const { controller, robot, faults } = arm;
+    await stopsMotion(t, arm, () => faults.set("arm-safeguard-stop", "on"), {
+      code: "DEVICE_EMERGENCY_STOP",
+      detail: /SAFEGUARD_STOP/,
+    });
+    await waitFor(() => !controller.programRunning);
+    await t.rejects(robot.reset(soon()), { code: "DEVICE_EMERGENCY_STOP" });
+    const rest = controller.jointPositions(Infinity);
+    faults.set("arm-safeguard-stop", "off");
+    await waitFor(() => robot.state().safetyMode === "NORMAL");
+    await delay(300);
+    t.same(controller.jointPositions(Infinity), rest, "nothing has moved");
+    await recovers(t, arm);
   },
 );
 

@@ -138,6 +138,54 @@ def speeds():
     check(control.moveJ(start_q), "speeds: back")
 
 
+def compliance():
+    before = settled(receive.getActualTCPPose, receive.getTimestamp)
+    check(control.forceModeSetDamping(0.1), "forceModeSetDamping")
+    limits = [0.1, 0.1, 0.03, 0.2, 0.2, 0.2]
+    check(control.forceMode([0] * 6, [0, 0, 1, 0, 0, 0], [0, 0, 20, 0, 0, 0], 2, limits), "forceMode: accepted")
+    check(wait_until(lambda: receive.getActualTCPPose()[2] > before[2] + 0.01), "forceMode: the free tool goes where it presses")
+    check(abs(receive.getActualTCPSpeed()[2]) < 0.03 * 1.02, "forceMode: no faster than its limit")
+    check(control.forceModeStop(), "forceModeStop")
+    pressed = settled(receive.getActualTCPPose, receive.getTimestamp)
+    near(pressed[:2], before[:2], 1e-4, "forceMode: the other axes stayed")
+    check(len(receive.getActualTCPForce()) == 6, "receive: actual_TCP_force")
+    check(control.freedriveMode([1, 1, 0, 0, 0, 0]), "freedriveMode")
+    check(control.endFreedriveMode(), "endFreedriveMode")
+    check(control.teachMode(), "teachMode")
+    check(control.endTeachMode(), "endTeachMode")
+    near(settled(receive.getActualTCPPose, receive.getTimestamp), pressed, 1e-5, "freedrive and teach mode: nobody pushed, nothing moved")
+    check(control.moveJ(start_q), "compliance: back")
+
+
+def circular_servo():
+    before = settled(receive.getActualTCPPose, receive.getTimestamp)
+    goal = list(before)
+    goal[2] += 0.02
+    check(control.servoC(goal, 0.1, 0.5, 0.0), "servoC: accepted")
+    comes_near(lambda: receive.getActualTCPPose()[:3], goal[:3], 1e-4, "servoC: the tool comes to its target")
+    # Its script takes servoC for a command with an answer, its client does not: the next one would wait for ever.
+    check(control.reuploadScript(), "servoC: the script uploaded anew")
+    check(wait_until(control.isProgramRunning), "servoC: and running again")
+    check(control.moveJ(start_q), "servoC: back")
+
+
+def programs_of_the_disk():
+    refused(lambda: dashboard.loadURP("nothing.urp"), "dashboard: a program that is not there")
+    dashboard.loadURP("wait_program.urp")
+    check("wait_program.urp" in dashboard.getLoadedProgram(), "dashboard: get loaded program")
+    dashboard.play()
+    check(wait_until(lambda: "PLAYING" in dashboard.programState()), "dashboard: play ends in PLAYING")
+    check(wait_until(dashboard.running), "dashboard: running")
+    check(wait_until(lambda: receive.getRuntimeState() == 2), "dashboard: runtime_state playing")
+    dashboard.pause()
+    check(wait_until(lambda: "PAUSED" in dashboard.programState()), "dashboard: pause ends in PAUSED")
+    check(wait_until(lambda: receive.getRuntimeState() == 4), "dashboard: runtime_state paused")
+    dashboard.play()
+    check(wait_until(lambda: "PLAYING" in dashboard.programState()), "dashboard: play goes on")
+    dashboard.stop()
+    check(wait_until(lambda: "STOPPED" in dashboard.programState()), "dashboard: stop ends in STOPPED")
+
+
 def kinematics():
     pose = settled(receive.getActualTCPPose, receive.getTimestamp)
     # With arguments this version sends twelve numbers under the id of its recipe of six, and waits for ever.
@@ -252,11 +300,14 @@ for group in (
     dashboard_brings_the_robot_up,
     receive_streams_state,
     slow_receive,
+    programs_of_the_disk,
     control_script_runs,
     joint_moves,
     linear_moves,
     servo,
     speeds,
+    circular_servo,
+    compliance,
     kinematics,
     inputs_and_outputs,
     in_use_and_reconnect,

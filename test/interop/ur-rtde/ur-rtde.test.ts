@@ -12,7 +12,7 @@ for (const [profile, name] of [
       version: () => pythonVersion("ur-rtde"),
       against: `emulated ${name}`,
       exercised:
-        "dashboard client, receive and IO interfaces, upload of its control script, moveJ, moveL, servoJ, speedJ, speedL, stop, kinematics, registers, watchdog, protective stop, reconnect",
+        "dashboard client with programs of the disk, receive and IO interfaces, upload of its control script, moveJ, moveL, servoJ, speedJ, speedL, servoC, force mode, freedrive, teach mode, stop, kinematics, registers, watchdog, protective stop, reconnect",
     },
     async (t, check) => {
       const controller = await urOnOwnAddress(t, profile);

@@ -1,7 +1,7 @@
 /** Force mode and freedrive of programs, against the law they follow, solved by hand. */
 import t from "tap";
 import { transpose } from "../../../src/base/transform.js";
-import type { RobotMessage } from "../../../src/cell/ur/codec/primary.js";
+import type { RobotMessage } from "../../../src/cell/ur/codec/robot-message.js";
 import { forward, joints, ur5 } from "../../../src/cell/ur/kinematics.js";
 import { virtualMassKg } from "../../../src/twin/ur/arm-compliance.js";
 import { ControllerModel } from "../../../src/twin/ur/controller-model.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { RobotMessage } from "../../../src/cell/ur/codec/primary.js";
+import type { RobotMessage } from "../../../src/cell/ur/codec/robot-message.js";
 import { ControllerModel } from "../../../src/twin/ur/controller-model.js";
 import { ur5Cb3Firmware } from "../../../src/twin/ur/firmware.js";
 import { ScriptText } from "../../../src/twin/ur/script-text.js";
@@ -282,6 +282,24 @@ t.test("protective stop by a program, by a jump and by a watchdog; unlocked only
   seconds(0.1);
   t.equal(model.protectiveStopped, true, "after two missed periods");
   t.ok(said.includes("C207"));
+  t.end();
+});
+
+t.test("a safeguard stop holds a program on its path, which goes on by itself afterwards", (t) => {
+  const { model, said, seconds } = controller();
+  model.runScript("def swing():\n  movej([0.5,-1.6,1.9,-1.9,-1.57,0], a=1, v=0.3)\nend");
+  seconds(1);
+  model.safeguardStop(true);
+  t.equal(model.safetyStatusBits, (1 << 4) | (1 << 10));
+  seconds(1);
+  const [held = 9] = model.arm.q;
+  t.ok(held > 0.1 && held < 0.4 && model.arm.qd.every((speed) => speed === 0));
+  model.runScript("def other():\n  sleep(1)\nend");
+  t.equal(model.programName, "swing", "nothing is started meanwhile");
+  model.safeguardStop(false);
+  seconds(3);
+  t.equal(model.arm.q[0], 0.5);
+  t.ok(said.includes("STOPPED swing"));
   t.end();
 });
 

@@ -1,5 +1,5 @@
 /** What programs may ask of the controller they run on. */
-import type { RobotMessage } from "../../../cell/ur/codec/primary.js";
+import type { RobotMessage } from "../../../cell/ur/codec/robot-message.js";
 import type { SoftwareVersion } from "../../../cell/ur/codec/version.js";
 import type { Arm } from "../arm.js";
 import type { ForceSensor } from "../force-sensor.js";
