@@ -3,7 +3,6 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Option, type Command } from "commander";
 import { systemClock } from "../base/clock.js";
-import { asCellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
 import { CommandClient } from "../service/command/client.js";
 import type { CellEvent, CellStatus } from "../service/command/protocol.js";
@@ -11,6 +10,7 @@ import { cliExit } from "./exit-codes.js";
 import { wholeNumber } from "./procedure.js";
 import { Children, programFile, type Child } from "./shared/children.js";
 import { clientName, guarded, jsonOption } from "./shared/connection.js";
+import { untilReady } from "./shared/daemon-program.js";
 import { eventLines, rationaleNote } from "./shared/event-view.js";
 import { exitCodeForState, follow, interruptSignal } from "./shared/follow.js";
 import { OperatorPrompt } from "./shared/operator.js";
@@ -103,12 +103,8 @@ class Demo {
     const client = new CommandClient(`ipc://${place.folder}/command.sock`, clientName());
     const prompt = new OperatorPrompt(client);
     try {
-      const ready = await this.children.until(
-        daemon,
-        this.readiness(client),
-        limits.daemonReadyS,
-        this.signal,
-      );
+      const waits = (reason: string): void => voice.say(paint("dim", `daemon waits: ${oneLine(reason)}`));
+      const ready = await untilReady(this.children, daemon, client, limits.daemonReadyS, this.signal, waits);
       voice.say(`daemon: ${ready.reason}`);
       voice.say(
         paint("dim", `other terminals: npx surgiclaw --help, with SURGICLAW_ENDPOINT=${client.endpoint}`),
@@ -148,26 +144,6 @@ class Demo {
     this.voice.say("reasoner: the example worker over ZeroMQ");
     const args = [worker, "--connect", `ipc://${place.folder}/reasoner.sock`];
     this.children.start("reasoner worker", "/usr/bin/python3", args, { log: this.log("worker") });
-  }
-
-  /** Asks the daemon whether it is ready, and says what it still waits for when that changes. */
-  private readiness(client: CommandClient): () => Promise<CellStatus | undefined> {
-    let opened = false;
-    let shown = "";
-    return async () => {
-      try {
-        if (!opened) client.open();
-        opened = true;
-        const status = await client.call("status", {}, { timeoutS: 2 });
-        if (status.ready) return status;
-        if (status.reason !== shown) this.voice.say(paint("dim", `daemon waits: ${oneLine(status.reason)}`));
-        shown = status.reason;
-      } catch (error) {
-        // Its socket is not there yet, or it is still too busy to answer.
-        if (asCellError(error).category !== "link") throw error;
-      }
-      return undefined;
-    };
   }
 
   private async procedure(client: CommandClient, prompt: OperatorPrompt): Promise<CellStatus> {

@@ -8,9 +8,9 @@ import path from "node:path";
 import { type Test } from "tap";
 import { parse, stringify } from "yaml";
 import { monotonicNow, systemClock } from "../../src/base/clock.js";
-import { asCellError } from "../../src/base/errors.js";
 import { projectRoot } from "../../src/base/paths.js";
 import { Children, programFile, tail, type Child } from "../../src/cli/shared/children.js";
+import { untilReady } from "../../src/cli/shared/daemon-program.js";
 import { choosePlace, daemonConfig, twinSockets, type TwinPlace } from "../../src/cli/shared/twin-place.js";
 import { startTwin } from "../../src/cli/shared/twin-program.js";
 import { readGuardianLog, type GuardianLine } from "../../src/lab/evaluation/guardian-log.js";
@@ -149,18 +149,7 @@ export class CellHarness {
     const client = new CommandClient(`ipc://${this.place.folder}/command.sock`, "end-to-end test");
     this.client?.close();
     this.client = client;
-    let opened = false;
-    const ready = async (): Promise<true | undefined> => {
-      try {
-        if (!opened) client.open();
-        opened = true;
-        return (await client.call("status", {}, { timeoutS: 2 })).ready ? true : undefined;
-      } catch (error) {
-        if (asCellError(error).category !== "link") throw error;
-        return undefined;
-      }
-    };
-    await this.children.until(daemon, ready, patience.startS, this.ending.signal);
+    await untilReady(this.children, daemon, client, patience.startS, this.ending.signal);
     const { events } = await client.call("describe", {});
     void this.read(events);
     // A subscription takes a moment to reach the publisher.

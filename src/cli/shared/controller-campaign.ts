@@ -19,6 +19,7 @@ import { CommandClient, subscribe } from "../../service/command/client.js";
 import type { CellStatus } from "../../service/command/protocol.js";
 import { Children, programFile } from "./children.js";
 import { clientName } from "./connection.js";
+import { untilReady } from "./daemon-program.js";
 import { follow } from "./follow.js";
 import { callTwin } from "./twin-client.js";
 import { choosePlace, daemonConfig, twinSockets, type TwinPlace } from "./twin-place.js";
@@ -110,19 +111,7 @@ class CellOfTrials {
       ["--config", config, "--tied"],
       { log: path.join(this.folder, "surgiclawd-output.log"), tied: true },
     );
-    let opened = false;
-    const ready = async (): Promise<true | undefined> => {
-      try {
-        // Its socket is there some time after its start.
-        if (!opened) client.open();
-        opened = true;
-        return (await client.call("status", {}, { timeoutS: 2 })).ready ? true : undefined;
-      } catch (error) {
-        if (asCellError(error).category !== "link") throw error;
-        return undefined;
-      }
-    };
-    await this.children.until(daemon, ready, limits.readyS, this.options.signal);
+    await untilReady(this.children, daemon, client, limits.readyS, this.options.signal);
   }
 
   /** What was done, and when; whatever goes wrong in it is a result. */
