@@ -12,8 +12,6 @@ const ranges = [
   [768, 770],
 ] as const;
 
-const analogDomains = [1, 1] as const;
-
 export class UrRegisterBank implements RegisterBank {
   /** Added to every joint angle that is shown, rad: an interface that has lost its truth. */
   angleError = 0;
@@ -53,13 +51,13 @@ export class UrRegisterBank implements RegisterBank {
         return (analogInputs[(address - at.ANALOG_INPUTS) / 2] ?? 0) * 0xffff;
       case at.ANALOG_INPUTS + 1:
       case at.ANALOG_INPUTS + 3:
-        return analogDomains[(address - at.ANALOG_INPUTS - 1) / 2];
+        return registers.analogVoltage[(address - at.ANALOG_INPUTS - 1) / 2] === true ? 1 : 0;
       case at.ANALOG_OUTPUTS:
       case at.ANALOG_OUTPUTS + 2:
         return (analogOutputs[(address - at.ANALOG_OUTPUTS) / 2] ?? 0) * 0xffff;
       case at.ANALOG_OUTPUTS + 1:
       case at.ANALOG_OUTPUTS + 3:
-        return analogDomains[(address - at.ANALOG_OUTPUTS - 1) / 2];
+        return registers.analogVoltage[2 + (address - at.ANALOG_OUTPUTS - 1) / 2] === true ? 1 : 0;
       default:
         return undefined;
     }

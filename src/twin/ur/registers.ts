@@ -29,6 +29,8 @@ export class Registers {
   /** 0…1 of their range. */
   readonly analogOutputs: [number, number] = [0, 0];
   readonly analogInputs: [number, number] = [0, 0];
+  /** Which of inputs 0, 1 and outputs 0, 1 carry a voltage; the others a current. */
+  readonly analogVoltage: [boolean, boolean, boolean, boolean] = [true, true, true, true];
   /** 0, 12 or 24 V. */
   toolVoltage = 0;
   /** General purpose registers of the Modbus server, 128–255; programs know them as port registers. */
@@ -96,7 +98,10 @@ export class Registers {
     if (values.has("standard_analog_output_mask")) {
       const mask = numeric("standard_analog_output_mask");
       for (const i of [0, 1] as const) {
-        if ((mask >> i) & 1) this.analogOutputs[i] = numeric(`standard_analog_output_${i}`);
+        if (((mask >> i) & 1) === 0) continue;
+        this.analogOutputs[i] = numeric(`standard_analog_output_${i}`);
+        if (values.has("standard_analog_output_type"))
+          this.analogVoltage[i === 0 ? 2 : 3] = ((numeric("standard_analog_output_type") >> i) & 1) === 1;
       }
     }
     if (values.has("speed_slider_mask") && (numeric("speed_slider_mask") & 1) === 1) {

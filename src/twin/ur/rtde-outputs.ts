@@ -34,6 +34,8 @@ const sources: Readonly<Record<string, (model: ControllerModel) => RtdeValue>> =
   actual_digital_output_bits: (model) => BigInt(model.registers.digitalOutputs),
   standard_analog_input0: (model) => model.registers.analogInputs[0],
   standard_analog_input1: (model) => model.registers.analogInputs[1],
+  analog_io_types: ({ registers }) =>
+    registers.analogVoltage.reduce((bits, voltage, i) => bits | (voltage ? 1 << i : 0), 0),
   tool_output_voltage: (model) => model.registers.toolVoltage,
   script_control_line: (model) => model.scriptLine,
   standard_analog_output0: (model) => model.registers.analogOutputs[0],

@@ -148,7 +148,10 @@ def compliance():
     check(control.forceModeStop(), "forceModeStop")
     pressed = settled(receive.getActualTCPPose, receive.getTimestamp)
     near(pressed[:2], before[:2], 1e-4, "forceMode: the other axes stayed")
-    check(len(receive.getActualTCPForce()) == 6, "receive: actual_TCP_force")
+    check(control.ftRtdeInputEnable(True), "ftRtdeInputEnable")
+    # setExternalForceTorque of this version goes out under the id of another recipe, with a length that fits none.
+    check(control.ftRtdeInputEnable(False), "ftRtdeInputEnable: off")
+    check(receive.getActualTCPForce() == [0.0] * 6, "receive: actual_TCP_force")
     check(control.freedriveMode([1, 1, 0, 0, 0, 0]), "freedriveMode")
     check(control.endFreedriveMode(), "endFreedriveMode")
     check(control.teachMode(), "teachMode")

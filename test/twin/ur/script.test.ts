@@ -2,6 +2,7 @@ import t from "tap";
 import type { RobotMessage } from "../../../src/cell/ur/codec/robot-message.js";
 import { ControllerModel } from "../../../src/twin/ur/controller-model.js";
 import { ur5Cb3Firmware } from "../../../src/twin/ur/firmware.js";
+import { outputValue } from "../../../src/twin/ur/rtde-outputs.js";
 import { ScriptText } from "../../../src/twin/ur/script-text.js";
 
 const startQ = [0, -1.6, 1.9, -1.9, -1.57, 0];
@@ -282,6 +283,28 @@ t.test("protective stop by a program, by a jump and by a watchdog; unlocked only
   seconds(0.1);
   t.equal(model.protectiveStopped, true, "after two missed periods");
   t.ok(said.includes("C207"));
+  t.end();
+});
+
+t.test("domains of analog signals, by programs and by RTDE, show in RTDE's bits", (t) => {
+  const { model, said, seconds } = controller();
+  const bits = (): unknown => outputValue(model, "analog_io_types", "UINT32");
+  t.equal(bits(), 0b1111, "voltages");
+  model.runScript(
+    "sec io():\n  set_standard_analog_input_domain(1, 0)\n  set_analog_outputdomain(0, 0)\nend",
+  );
+  seconds(0.1);
+  t.equal(bits(), 0b1001);
+  model.applyInputs(
+    new Map([
+      ["standard_analog_output_mask", 3],
+      ["standard_analog_output_type", 1],
+    ]),
+  );
+  t.equal(bits(), 0b0101);
+  model.runScript("sec io():\n  set_analog_outputdomain(2, 0)\nend");
+  seconds(0.1);
+  t.match(said.at(-1), /no register 2/);
   t.end();
 });
 

@@ -212,6 +212,8 @@ t.test(
   async (t) => {
     const controller = await started();
     t.teardown(() => controller.stop());
+    controller.pushTool([1, 2, 3, 4, 5, 6]);
+    await delay(50);
     const primary = await Raw.open(controller.ports.primary);
     const size = (await primary.take(4)).readInt32BE(0);
     const version = await primary.take(size - 4);
@@ -225,6 +227,8 @@ t.test(
     const subPackages: Record<number, number> = {};
     for (let at = 1; at < state.length; at += state.readUInt32BE(at)) {
       subPackages[state[at + 4] ?? -1] = state.readUInt32BE(at);
+      if (state[at + 4] !== 7) continue;
+      for (let i = 0; i < 6; i++) t.equal(state.readDoubleBE(at + 5 + 8 * i), i + 1, "wrench on the tool");
     }
     t.match(subPackages, { 0: 47, 1: 251, 2: 37, 4: 101, 5: 225, 6: 445, 7: 61 }, "sizes of the reference");
 
@@ -233,6 +237,7 @@ t.test(
     t.equal(packet.readUInt32BE(0), 1220);
     [0, -1.6, 1.9, -1.9, -1.57, 0].forEach((value, i) => {
       t.equal(packet.readDoubleBE(252 + 8 * i), value);
+      t.equal(packet.readDoubleBE(540 + 8 * i), i + 1, "wrench on the tool");
     });
     t.equal((await realtime.take(4)).readUInt32BE(0), 1220);
     primary.socket.destroy();

@@ -103,6 +103,8 @@ export interface RobotState {
   readonly cartesian?: CartesianData;
   readonly kinematics?: KinematicsData;
   readonly configuration?: ConfigurationData;
+  /** N and N·m on the tool, base frame. */
+  readonly wrench?: readonly number[];
 }
 
 const sub = (type: number, fill: (writer: ByteWriter) => void): Buffer => {
@@ -199,7 +201,7 @@ export function encodeRobotState(state: RobotState, version: SoftwareVersion): B
     );
   }
   if (mode) {
-    parts.push(sub(subPackage.FORCE_MODE, (w) => w.zeros(56)));
+    parts.push(sub(subPackage.FORCE_MODE, (w) => w.f64s(state.wrench ?? [0, 0, 0, 0, 0, 0]).f64(0)));
     parts.push(sub(subPackage.ADDITIONAL, (w) => w.zeros(3)));
   }
   return encodePacket(primaryType.ROBOT_STATE, Buffer.concat(parts));
@@ -244,6 +246,9 @@ export function decodeRobotState(body: Buffer): RobotState {
           alpha: reader.f64s(6),
           calibrationStatus: reader.u32(),
         };
+        break;
+      case subPackage.FORCE_MODE:
+        state.wrench = reader.f64s(6);
         break;
       case subPackage.CONFIGURATION:
         state.configuration = readConfiguration(reader);

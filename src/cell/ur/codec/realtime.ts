@@ -26,6 +26,8 @@ export interface RealtimeState {
   /** x, y, z (m) and rotation vector (rad), base frame. */
   readonly tcp: readonly number[];
   readonly tcpSpeed: readonly number[];
+  /** N and N·m, base frame. */
+  readonly tcpForce: readonly number[];
   readonly targetTcp: readonly number[];
   readonly targetTcpSpeed: readonly number[];
   readonly digitalInputs: bigint;
@@ -46,6 +48,7 @@ const offset = {
   qd: 300,
   tcp: 444,
   tcpSpeed: 492,
+  tcpForce: 540,
   targetTcp: 588,
   targetTcpSpeed: 636,
   digitalInputs: 684,
@@ -73,6 +76,7 @@ export function encodeRealtime(state: RealtimeState, size: number): Buffer {
   vector(offset.qd, state.qd);
   vector(offset.tcp, state.tcp);
   vector(offset.tcpSpeed, state.tcpSpeed);
+  vector(offset.tcpForce, state.tcpForce);
   vector(offset.targetTcp, state.targetTcp);
   vector(offset.targetTcpSpeed, state.targetTcpSpeed);
   packet.writeBigUInt64BE(state.digitalInputs, offset.digitalInputs);
@@ -127,6 +131,7 @@ export function decodeRealtime(packet: Buffer): RealtimeState {
     qd: vector(offset.qd),
     tcp: vector(offset.tcp),
     tcpSpeed: vector(offset.tcpSpeed),
+    tcpForce: vector(offset.tcpForce),
     targetTcp: vector(offset.targetTcp),
     targetTcpSpeed: vector(offset.targetTcpSpeed),
     digitalInputs: packet.readBigUInt64BE(offset.digitalInputs),

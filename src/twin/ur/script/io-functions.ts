@@ -35,6 +35,13 @@ export function ioFunctions(robot: RobotServices): [string, Builtin][] {
     });
   const readBit = (bits: () => number, first: number, count: number): Builtin =>
     instant("n", (args) => ((bits() >> (first + register(args, "n", count))) & 1) === 1);
+  /** 0: a current, 1: a voltage. */
+  const domain = (first: 0 | 2): Builtin =>
+    instant("port, domain", (args) => {
+      const port = register(args, "port", 2);
+      registers.analogVoltage[first + port] = register(args, "domain", 2) === 1;
+      return undefined;
+    });
   const outputs = (): number => registers.digitalOutputs;
   const inputs = (): number => registers.digitalInputs;
 
@@ -95,8 +102,8 @@ export function ioFunctions(robot: RobotServices): [string, Builtin][] {
         return undefined;
       }),
     ],
-    ["set_standard_analog_input_domain", instant("port, domain", () => undefined)],
-    ["set_analog_outputdomain", instant("port, domain", () => undefined)],
+    ["set_standard_analog_input_domain", domain(0)],
+    ["set_analog_outputdomain", domain(2)],
     [
       "set_tool_voltage",
       instant("voltage", (args) => {
