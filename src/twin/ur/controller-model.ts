@@ -48,6 +48,8 @@ export class ControllerModel implements RobotServices {
   payloadKg = 0;
   payloadCog: readonly number[] = [0, 0, 0];
   popup: string | undefined;
+  /** Raising the speed slider from 0 under a program ends in a protective stop, as users have reported. */
+  stopsFromZero = false;
 
   private readonly builtins: BuiltinTable;
   private program: Program | undefined;
@@ -365,9 +367,17 @@ export class ControllerModel implements RobotServices {
     return true;
   }
 
+  /** The speed slider, 0…1. */
+  setSpeedFraction(fraction: number): void {
+    const raised = this.arm.speedFraction === 0 && fraction > 0;
+    this.arm.speedFraction = Math.max(0, Math.min(1, fraction));
+    if (raised && this.stopsFromZero && this.programRunning)
+      this.protectiveStop(153, "position deviates from path after the speed was zero");
+  }
+
   applyInputs(values: ReadonlyMap<string, RtdeValue>): void {
     const { sliderFraction } = this.registers.applyInputs(values);
-    if (sliderFraction !== undefined) this.arm.speedFraction = sliderFraction;
+    if (sliderFraction !== undefined) this.setSpeedFraction(sliderFraction);
     this.watchdogs.feed(values, this.timeS);
   }
 

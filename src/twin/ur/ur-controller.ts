@@ -309,8 +309,12 @@ export class UrController {
   get dashboardQuirks(): DashboardQuirks {
     return this.dashboard.quirks;
   }
+  /** Whether raising the slider from 0 under a program ends in a protective stop; until the next power cycle. */
+  stopFromZero(on: boolean): void {
+    this.model.stopsFromZero = on;
+  }
   setSpeedFraction(fraction: number): void {
-    this.model.arm.speedFraction = Math.max(0, Math.min(1, fraction));
+    this.model.setSpeedFraction(fraction);
   }
   runScript(source: string): void {
     this.model.runScript(source);

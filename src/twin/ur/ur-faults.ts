@@ -118,6 +118,11 @@ function controlFaults(controller: UrController): FaultTable {
       what: "another client stops sending servo targets on the way; the arm brakes",
       set: () => controller.runScript(servoing("starve")),
     },
+    "arm-slider-stops": {
+      what: "raising the speed slider from 0 under a program ends in a protective stop, until the next power cycle",
+      value: "on or off",
+      set: (value) => controller.stopFromZero(onOff(value)),
+    },
     "arm-speed-slider": {
       what: "the speed slider is moved",
       value: "fraction 0 to 1",

@@ -237,6 +237,12 @@ export const documentFaults: readonly DocumentFault[] = [
   row(control, "speed slider at 0, then above", "arm-speed-slider", `${controls} :: arm-speed-slider at 0`),
   row(
     control,
+    "the slider raised from 0: a protective stop",
+    "arm-slider-stops",
+    `${safety} :: arm-slider-stops: the speed comes back`,
+  ),
+  row(
+    control,
     "a second program ends the first",
     "arm-second-program",
     `${controls} :: arm-second-program: another client's program`,

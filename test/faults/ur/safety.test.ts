@@ -61,6 +61,27 @@ t.test(
   },
 );
 
+t.test("arm-slider-stops: the speed comes back from 0, and with it a protective stop", async (t) => {
+  const arm = await activeArm(t);
+  const { controller, robot, faults } = arm;
+  faults.set("arm-slider-stops", "on");
+  await stopsMotion(
+    t,
+    arm,
+    () => {
+      faults.set("arm-speed-slider", 0);
+      faults.set("arm-speed-slider", 0.5);
+    },
+    { code: "DEVICE_EMERGENCY_STOP", detail: /PROTECTIVE_STOP|C153/ },
+  );
+  await robot.recoverProtectiveStop(soon());
+  faults.set("arm-slider-stops", "off");
+  faults.set("arm-speed-slider", 0);
+  faults.set("arm-speed-slider", 1);
+  t.ok(controller.programRunning, "without it the program goes on");
+  await robot.moveJoints(startQ, slow, soon());
+});
+
 t.test("arm-restart-safety in mid-motion: connections drop, power goes, all comes back anew", async (t) => {
   const arm = await activeArm(t);
   await stopsMotion(t, arm, () => arm.faults.set("arm-restart-safety"), {
