@@ -73,10 +73,15 @@ export class DashboardServer {
 
   private accept(socket: Socket): void {
     const lines = new LineFramer();
-    const banner = setTimeout(() => socket.write(`${dashboardBanner}\n`), this.quirks.bannerDelayS * 1e3);
-    socket.on("close", () => {
-      clearTimeout(banner);
-    });
+    const greet = (): void => {
+      socket.write(`${dashboardBanner}\n`);
+    };
+    if (this.quirks.bannerDelayS > 0) {
+      const banner = setTimeout(greet, this.quirks.bannerDelayS * 1e3);
+      socket.on("close", () => {
+        clearTimeout(banner);
+      });
+    } else greet();
     socket.on("data", (chunk) => {
       for (const line of linesOf(lines, chunk, socket)) {
         const command = line.trim();

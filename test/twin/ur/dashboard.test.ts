@@ -120,6 +120,21 @@ t.test("clients that never end a line or a program are sent away, and the others
   other.destroy();
 });
 
+t.test("the greeting comes before every answer, also for a client that does not wait for it", async (t) => {
+  const controller = new UrController({ ports: freePorts });
+  await controller.start();
+  t.teardown(() => controller.stop());
+  const socket = connect(controller.ports.dashboard, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  socket.write("get loaded program\n");
+  let text = "";
+  for await (const chunk of socket) {
+    text += String(chunk);
+    if (text.split("\n").length > 2) break;
+  }
+  t.match(text, /^Connected: Universal Robots Dashboard Server\nNo program loaded\n$/);
+});
+
 t.test("digital outputs show in the masterboard data of the primary stream", async (t) => {
   const controller = new UrController({ ports: freePorts });
   await controller.start();
