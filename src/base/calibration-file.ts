@@ -29,6 +29,10 @@ export const calibrationItemSchema = z
     /** Of every value. */
     unit: name.describe("unit of every value"),
     values: z.array(z.number()).min(1),
+    at: z
+      .strictObject({ unit: name, values: z.array(z.number()) })
+      .optional()
+      .describe("of a map: where each value was measured"),
     covariance: z.array(z.array(z.number())).describe("of the values, in the square of their unit"),
     residuals: z
       .strictObject({
@@ -49,6 +53,10 @@ export const calibrationItemSchema = z
   .refine(({ values, covariance }) => isCovariance(covariance, values.length), {
     path: ["covariance"],
     error: "expected a symmetric matrix with as many rows as there are values and no negative variance",
+  })
+  .refine(({ at, values }) => at === undefined || at.values.length === values.length, {
+    path: ["at"],
+    error: "expected as many positions as there are values",
   })
   .refine(({ measuredAt, expiresAt }) => Date.parse(measuredAt) < Date.parse(expiresAt), {
     path: ["expiresAt"],

@@ -266,6 +266,13 @@ export const errorCatalogue = {
     "the held-out error is above its limit",
     "check focus and stage; the needle may be loose",
   ),
+  CALIBRATION_REFUSED: entry(
+    4006,
+    "vision",
+    false,
+    "the cell is not fit to be measured now",
+    "do what the message says; the calibration before stays valid",
+  ),
   IMAGE_UNREADABLE: entry(
     4020,
     "configuration",
