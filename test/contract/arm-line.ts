@@ -7,6 +7,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { LineFramer } from "../../src/cell/ur/codec/dashboard.js";
 import { encodePacket, PrimaryFramer, primaryType } from "../../src/cell/ur/codec/primary.js";
 import { encodeFrame, RtdeFramer, rtdePackage } from "../../src/cell/ur/codec/rtde.js";
+import type { UrRobotOptions } from "../../src/cell/ur/ur-types.js";
 import type { ReplyFault } from "../../src/twin/wire-faults.js";
 import type { ContractLine } from "./contract.js";
 
@@ -62,8 +63,17 @@ export class ArmLine implements ContractLine {
     this.planned = undefined;
   }
 
-  /** Listens in front of one of the controller's ports. @returns its own port */
-  async open(kind: "rtde" | "dashboard" | "primary", port: number): Promise<number> {
+  /** Stands in front of these ports of a controller. @returns those for the driver */
+  async between(ports: UrRobotOptions["ports"]): Promise<UrRobotOptions["ports"]> {
+    return {
+      ...ports,
+      rtde: await this.open("rtde", ports.rtde),
+      dashboard: await this.open("dashboard", ports.dashboard),
+      primary: await this.open("primary", ports.primary),
+    };
+  }
+
+  private async open(kind: "rtde" | "dashboard" | "primary", port: number): Promise<number> {
     const server = createServer({ noDelay: true }, (near) => {
       const far = connect({ host: "127.0.0.1", port, noDelay: true });
       for (const [one, other] of [

@@ -4,6 +4,7 @@ import { loadAxes } from "../../src/cell/kohzu/axis-config.js";
 import { KohzuController } from "../../src/cell/kohzu/kohzu-controller.js";
 import { Microscope } from "../../src/cell/microscope/microscope.js";
 import { loadProfile } from "../../src/cell/profile.js";
+import type { UrPorts } from "../../src/twin/ur/ur-controller.js";
 import type { WireFaults } from "../../src/twin/wire-faults.js";
 import { xa04aR102 } from "../../src/twin/kohzu/stage-models.js";
 import { rig as kohzuRig } from "../cell/kohzu/rig.js";
@@ -135,33 +136,23 @@ export const stages: readonly Family[] = [
   kohzu(scSeries, "kohzu-sc-410", "serial", "sc"),
 ];
 
+/** Ports that stay the same when a controller is switched off and on. */
+async function samePorts(profile: string): Promise<UrPorts> {
+  const scout = await urRig({ profile });
+  const { ports } = scout.controller;
+  await scout.close();
+  return ports;
+}
+
 /** @param throughLine with something between driver and controller that meddles with single exchanges */
 const arm = (profile: string, throughLine: boolean): Family => ({
   name: profile,
   ...(throughLine ? { heals: true, atOnce: 6 } : {}),
   async make() {
-    // Ports that stay the same when the controller is switched off and on.
-    const scout = await urRig({ profile });
-    const { ports } = scout.controller;
-    await scout.close();
     const line = new ArmLine();
-    const { rtde, dashboard, primary, modbus } = ports;
-    const { controller, robot, close } = await urRig({
-      profile,
-      controller: { ports },
-      ...(throughLine
-        ? {
-            robot: {
-              ports: {
-                rtde: await line.open("rtde", rtde),
-                dashboard: await line.open("dashboard", dashboard),
-                primary: await line.open("primary", primary),
-                modbus,
-              },
-            },
-          }
-        : {}),
-    });
+    const { controller, robot, close } = throughLine
+      ? await urRig({ profile, between: (ports) => line.between(ports) })
+      : await urRig({ profile, controller: { ports: await samePorts(profile) } });
     let off = false;
     const away = startQ.map((value, i) => value + (i === 0 ? 1.2 : 0));
     const back = startQ;

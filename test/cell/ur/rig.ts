@@ -26,6 +26,8 @@ export async function rig(
     profile?: string;
     controller?: Partial<UrControllerOptions>;
     robot?: Partial<UrRobotOptions>;
+    /** Puts something between the two: from the controller's ports to those that the driver is told. */
+    between?: (ports: UrRobotOptions["ports"]) => Promise<UrRobotOptions["ports"]>;
   } = {},
 ): Promise<Rig> {
   const file = profileFile(options.profile);
@@ -38,9 +40,10 @@ export async function rig(
   });
   await controller.start();
   const { rtde, dashboard, primary, modbus } = controller.ports;
+  const own = { rtde, dashboard, primary, modbus };
   const robot = new UrRobot({
     host: "127.0.0.1",
-    ports: { rtde, dashboard, primary, modbus },
+    ports: options.between ? await options.between(own) : own,
     profile: readUrProfile(file),
     // Driver and controller share one event loop here, which a loaded machine lets wait for long; the product's own
     // limits are proven by keep-alive.test.ts, on a process of its own.
