@@ -158,6 +158,7 @@ async function calibrateStages(options: StageOptions): Promise<void> {
   const now = new Date();
   const items = solveStages(done.state.observations, {
     baseFromHead: done.baseFromHead.rotation,
+    follow: done.state.follow,
     viewNames: [done.names[0].name, done.names[1].name],
     measuredAt: now.toISOString(),
     expiresAt: new Date(now.getTime() + options.validDays * 86_400_000).toISOString(),

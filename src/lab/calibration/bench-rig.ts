@@ -44,12 +44,7 @@ export class BenchRig implements StageRig {
     await Promise.all(viewIndexes.map((i) => this.requireExposure(i)));
     const look = await this.bench.look(signal, framesPerLook);
     const pair = (i: 0 | 1): [number, number] => [look.tips[i][0], look.tips[i][1]];
-    const [first, second] = look.needles;
-    return {
-      tips: [pair(0), pair(1)],
-      blurPx: [first.edgeSigmaPx, second.edgeSigmaPx],
-      atS: this.bench.clock.now(),
-    };
+    return { tips: [pair(0), pair(1)], atS: this.bench.clock.now() };
   }
 
   private requireStandingArm(): void {

@@ -24,8 +24,6 @@ export const observationSchema = z.strictObject({
   offsets: z.strictObject({ x: metres, y: metres, z: metres, focus1: metres, focus2: metres }),
   /** Tip in view 1 and 2, px. */
   tips: z.tuple([pixel, pixel]),
-  /** Blur of the needle's edges, sigma, in view 1 and 2, px. */
-  blurPx: pixel,
   /** Monotonic s. */
   atS: z.number(),
 });
@@ -52,7 +50,7 @@ export const leastSpanM = 2.5e-4;
 export const overshootM = 4e-5;
 const scanPoints = 9;
 const pairPoints = 6;
-const ditherM = 4e-5;
+const focusStepM = 4e-5;
 const heldOut: readonly (readonly [number, number, number])[] = [
   [0.1, 0.2, 0.9],
   [0.85, 0.15, 0.6],
@@ -117,9 +115,9 @@ export function rangeOf(
 
 /** The steps in their order. Every few of them a look at the origin tells how far the pictures have wandered. */
 export function planSteps(ranges: Ranges, follow: Follow): Step[] {
-  const followed = (at: Readonly<Record<LinearStage, number>>, dither = 0): Offsets => {
+  const followed = (at: Readonly<Record<LinearStage, number>>): Offsets => {
     const focus = (i: 0 | 1): number =>
-      linearStages.reduce((sum, axis) => sum + at[axis] * follow[axis][i], dither);
+      linearStages.reduce((sum, axis) => sum + at[axis] * follow[axis][i], 0);
     return { ...at, focus1: focus(0), focus2: focus(1) };
   };
   const only = (axis: LinearStage, value: number): Record<LinearStage, number> => ({
@@ -133,13 +131,11 @@ export function planSteps(ranges: Ranges, follow: Follow): Step[] {
   const work: Step[] = [];
   for (const axis of linearStages)
     for (let k = 0; k < scanPoints; k++) {
-      // Off focus by turns, and not in step with the axis: so the fit can tell what the focus stage does to the picture.
-      const dither = (k + (k >> 1)) % 2 === 0 ? ditherM : -ditherM;
       const at = only(axis, between(axis, k / (scanPoints - 1)));
-      work.push({ id: `${axis}-scan-${k}`, kind: "scan", axis, offsets: followed(at, dither) });
+      work.push({ id: `${axis}-scan-${k}`, kind: "scan", axis, offsets: followed(at) });
     }
   for (const k of [-2, -1, 1, 2]) {
-    const offset = k * ditherM;
+    const offset = k * focusStepM;
     const offsets = { ...nowhere, focus1: offset, focus2: offset };
     work.push({ id: `focus-${k}`, kind: "focus", offsets });
   }

@@ -6,8 +6,6 @@ export type StagePosition = Readonly<Record<StageName, number>>;
 export interface RigLook {
   /** Tip in view 1 and 2, px. */
   readonly tips: Observation["tips"];
-  /** Blur of the needle's edges, sigma, in view 1 and 2, px. */
-  readonly blurPx: Observation["blurPx"];
   /** Monotonic s. */
   readonly atS: number;
 }

@@ -224,7 +224,7 @@ async function visit(rig: StageRig, step: Step, origin: Offsets, signal: AbortSi
     await rig.move({ ...target, [axis]: target[axis] + overshootM }, true, signal);
     await rig.move({ [axis]: target[axis] }, false, signal);
   } else await rig.move(target, true, signal);
-  const { tips, blurPx, atS } = await rig.look(signal);
+  const { tips, atS } = await rig.look(signal);
   const at = rig.position();
   const offsets = { ...nowhere };
   for (const stage of stageNames) offsets[stage] = at[stage] - origin[stage];
@@ -234,7 +234,6 @@ async function visit(rig: StageRig, step: Step, origin: Offsets, signal: AbortSi
     ...(step.axis === undefined ? {} : { axis: step.axis }),
     offsets,
     tips,
-    blurPx,
     atS,
   };
 }

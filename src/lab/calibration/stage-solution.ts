@@ -2,14 +2,16 @@
  * What the observations of a stage calibration tell: how every axis moves the tip's image, which map from robot
  * coordinates to pixels follows, whether the axes are square, what is lost at a turn, and how far the lead is off.
  *
- * Model (weak perspective, skill-agent.md 13.1): pixel = c + A q + b f + e s², with q the positions of X, Y, Z, f the focus
- * stage of the view, and s the blur of the needle's edges: a blurred tip is found displaced along the needle, to second order. The pictures' slow wander is taken out before, by the looks at the origin around each observation.
+ * Model (weak perspective, skill-agent.md 13.1): pixel = c + A q, with q the positions of X, Y, Z while the focus stage of the
+ * view follows the tip, as it does in all work: what its own axis adds is part of A. It cannot be told from A there, nor
+ * from defocus elsewhere, because a tip out of focus is found displaced along the needle. The pictures' slow wander is taken
+ * out before, by the looks at the origin around each observation.
  */
 import type { CalibrationItem } from "../../base/calibration-file.js";
 import { CellError } from "../../base/errors.js";
 import { rotate, type Mat3, type Vec3 } from "../../base/transform.js";
 import { fitLinear, propagate, rms, type LinearFit } from "./linear-fit.js";
-import { linearStages, type LinearStage, type Observation } from "./stage-plan.js";
+import { linearStages, type Follow, type LinearStage, type Observation } from "./stage-plan.js";
 
 type Pixel = readonly [number, number];
 type Pair<T> = readonly [T, T];
@@ -18,6 +20,8 @@ const views = [0, 1] as const;
 export interface SolutionContext {
   /** Orientation of the axes in robot coordinates, as drawn and as the arm reports. */
   readonly baseFromHead: Mat3;
+  /** How the focus of each view followed the axes, m per m. */
+  readonly follow: Follow;
   readonly viewNames: Pair<string>;
   readonly measuredAt: string;
   readonly expiresAt: string;
@@ -27,8 +31,6 @@ export interface SolutionContext {
 interface Relative {
   readonly observation: Observation;
   readonly tips: Pair<Pixel>;
-  /** Square of the blur, px². */
-  readonly blur: Pixel;
 }
 
 /** The fit works in px/mm, so that its columns are of one size. */
@@ -50,26 +52,24 @@ function relative(observations: readonly Observation[]): Relative[] {
           observation.tips[i][k] - (before.tips[i][k] + share * (after.tips[i][k] - before.tips[i][k]));
         return [at(0), at(1)];
       };
-      const blur = (i: 0 | 1): number =>
-        observation.blurPx[i] ** 2 - ((1 - share) * before.blurPx[i] ** 2 + share * after.blurPx[i] ** 2);
-      return { observation, tips: [tip(0), tip(1)], blur: [blur(0), blur(1)] };
+      return { observation, tips: [tip(0), tip(1)] };
     });
 }
 
-/** Factors of the unknowns: X, Y, Z, focus (px/mm), constant (px), blur (px/px²). */
-function row({ observation, blur }: Relative, i: 0 | 1): number[] {
-  const { x, y, z, focus1, focus2 } = observation.offsets;
-  return [x * mm, y * mm, z * mm, (i === 0 ? focus1 : focus2) * mm, 1, blur[i]];
+/** Factors of the unknowns: X, Y, Z (px/mm), constant (px). */
+function row({ observation }: Relative): number[] {
+  const { x, y, z } = observation.offsets;
+  return [x * mm, y * mm, z * mm, 1];
 }
 
 /** By view and image coordinate. */
 type Fits = Pair<Pair<LinearFit>>;
 
 function fitViews(seen: readonly Relative[]): Fits {
-  const fitted = seen.filter(({ observation: { kind } }) => kind === "scan" || kind === "focus");
+  const fitted = seen.filter(({ observation: { kind } }) => kind === "scan");
   const fit = (i: 0 | 1, k: 0 | 1): LinearFit =>
     fitLinear(
-      fitted.map((one) => row(one, i)),
+      fitted.map((one) => row(one)),
       fitted.map(({ tips }) => tips[i][k]),
     );
   return [
@@ -82,7 +82,7 @@ function fitViews(seen: readonly Relative[]): Fits {
 function misfit(one: Relative, fits: Fits): number[] {
   return views.flatMap((i) =>
     views.map((k) => {
-      const r = row(one, i);
+      const r = row(one);
       return one.tips[i][k] - fits[i][k].x.reduce((sum, value, j) => sum + value * (r[j] ?? NaN), 0);
     }),
   );
@@ -128,6 +128,9 @@ export function squareness(maps: Pair<Pair<Vec3>>): readonly number[] {
  */
 const scaleSigma = (2 * Math.PI * 3e-6) / 15e-3 / Math.SQRT2;
 
+/** A focus stage runs along the optical axis to this, rad, in each direction of the picture: an assumption on its mounting. */
+const focusAxisSigma = 4e-3;
+
 const diagonal = (variances: readonly number[]): number[][] =>
   variances.map((v, i) => variances.map((_, j) => (i === j ? v : 0)));
 
@@ -143,7 +146,7 @@ export function solveStages(
   const dates = { measuredAt: context.measuredAt, expiresAt: context.expiresAt };
   const held = seen.filter(({ observation: { kind } }) => kind === "held-out");
   const heldMisfits = held.map((one) => misfit(one, fits));
-  const fittedCount = seen.filter(({ observation: { kind } }) => kind === "scan" || kind === "focus").length;
+  const fittedCount = seen.filter(({ observation: { kind } }) => kind === "scan").length;
   const residualsOf = (values: readonly number[], unit: string): CalibrationItem["residuals"] => ({
     unit,
     rms: rms(values),
@@ -172,26 +175,48 @@ export function solveStages(
         "px",
       ),
       measurements: fittedCount,
-      method: "robot coordinates to pixels: image right, then image down; tip moved by stages X, Y, Z",
+      method:
+        "robot coordinates to pixels: image right, then image down; tip moved by stages X, Y, Z, focus following",
       ...dates,
     };
-    items[`stage.focus${i + 1}.drift`] = {
-      unit: "px/m",
-      values: views.map((k) => (fits[i][k].x[3] ?? NaN) * mm),
-      covariance: diagonal(views.map((k) => (fits[i][k].covariance[3]?.[3] ?? NaN) * mm * mm)),
-      residuals: residualsOf(
-        heldMisfits.flatMap((m) => m.slice(2 * i, 2 * i + 2)),
-        "px",
-      ),
-      measurements: fittedCount,
-      method: "image motion per metre of the focus stage: its axis against the optical axis",
-      ...dates,
-    };
+    items[`stage.focus${i + 1}.drift`] = focusItem(i, seen, dates);
   }
 
-  items["stage.squareness"] = squarenessItem(fits, fittedCount, heldMisfits, dates);
+  items["stage.squareness"] = squarenessItem(fits, context.follow, fittedCount, heldMisfits, dates);
   linearStages.forEach((axis, n) => Object.assign(items, axisItems(axis, n, seen, fits, heldMisfits, dates)));
   return items;
+}
+
+/** What the picture of the tip does per metre of the focus stage near the focus; slopes of four positions. */
+function focusItem(i: 0 | 1, seen: readonly Relative[], dates: Dates): CalibrationItem {
+  const steps = seen.filter(({ observation: { kind } }) => kind === "focus");
+  const at = (one: Relative): number => one.observation.offsets[i === 0 ? "focus1" : "focus2"] * mm;
+  const fitOf = (from: readonly Relative[], k: 0 | 1): LinearFit =>
+    fitLinear(
+      from.map((one) => [at(one), 1]),
+      from.map(({ tips }) => tips[i][k]),
+    );
+  const fits = views.map((k) => fitOf(steps, k));
+  // Each position against the line through the others.
+  const left = steps.flatMap((one) =>
+    views.map((k) => {
+      const { x } = fitOf(
+        steps.filter((other) => other !== one),
+        k,
+      );
+      return one.tips[i][k] - (x[0] ?? NaN) * at(one) - (x[1] ?? NaN);
+    }),
+  );
+  return {
+    unit: "px/m",
+    values: fits.map(({ x }) => (x[0] ?? NaN) * mm),
+    covariance: diagonal(fits.map(({ covariance }) => (covariance[0]?.[0] ?? NaN) * mm * mm)),
+    residuals: { unit: "px", rms: rms(left), max: Math.max(...left.map(Math.abs)), heldOut: left.length },
+    measurements: steps.length,
+    method:
+      "apparent image motion of the tip per metre of the focus stage: its axis, and what defocus does to the tip found",
+    ...dates,
+  };
 }
 
 /** R C Rᵀ of the first three unknowns, px/m. */
@@ -204,24 +229,30 @@ type Dates = Pick<CalibrationItem, "measuredAt" | "expiresAt">;
 
 function squarenessItem(
   fits: Fits,
+  follow: Follow,
   measurements: number,
   heldMisfits: readonly (readonly number[])[],
   dates: Dates,
 ): CalibrationItem {
-  // The twelve fitted numbers (px/mm), then the unknown relative scale of each axis.
+  // The twelve fitted numbers (px/mm), the unknown relative scale of each axis, what each focus axis adds (px/mm).
   const fitted = views.flatMap((i) => views.flatMap((k) => fits[i][k].x.slice(0, 3)));
   const f = (x: readonly number[]): readonly number[] => {
     const at = (n: number): Vec3 => {
-      const scaled = (j: number): number => (x[3 * n + j] ?? NaN) * (1 + (x[12 + j] ?? NaN));
-      return [scaled(0), scaled(1), scaled(2)];
+      const one = (j: 0 | 1 | 2): number => {
+        const added = (x[15 + n] ?? NaN) * follow[linearStages[j]][n < 2 ? 0 : 1];
+        return ((x[3 * n + j] ?? NaN) - added) * (1 + (x[12 + j] ?? NaN));
+      };
+      return [one(0), one(1), one(2)];
     };
     return squareness([
       [at(0), at(1)],
       [at(2), at(3)],
     ]);
   };
-  const covariance = Array.from({ length: 15 }, (_, r) =>
-    Array.from({ length: 15 }, (__, c) => {
+  const scalePx = Math.hypot(...fitted.slice(0, 3));
+  const covariance = Array.from({ length: 19 }, (_, r) =>
+    Array.from({ length: 19 }, (__, c) => {
+      if (r >= 15 || c >= 15) return r === c ? (focusAxisSigma * scalePx) ** 2 : 0;
       if (r >= 12 || c >= 12) return r === c ? scaleSigma ** 2 : 0;
       const n = Math.floor(r / 3);
       if (n !== Math.floor(c / 3)) return 0;
@@ -229,9 +260,9 @@ function squarenessItem(
       return fit.covariance[r % 3]?.[c % 3] ?? NaN;
     }),
   );
-  const steps = [...fitted.map(() => 1e-2), 1e-5, 1e-5, 1e-5];
-  const x = [...fitted, 0, 0, 0];
-  const size = Math.hypot(...fitted.slice(0, 3)) * mm;
+  const steps = [...fitted.map(() => 1e-2), 1e-5, 1e-5, 1e-5, 1e-2, 1e-2, 1e-2, 1e-2];
+  const x = [...fitted, ...new Array<number>(7).fill(0)];
+  const size = scalePx * mm;
   return {
     unit: "rad",
     values: [...f(x)],
@@ -245,7 +276,7 @@ function squarenessItem(
     },
     measurements,
     method:
-      "cosines of the angles X-Y, X-Z, Y-Z from telecentric views; equal leads assumed, uncertain by 0.09 %",
+      "cosines of the angles X-Y, X-Z, Y-Z from telecentric views; leads assumed equal to 0.09 %, focus axes parallel to the views to 4 mrad",
     ...dates,
   };
 }
@@ -305,7 +336,8 @@ function axisItems(
         heldOut: heldPx.length,
       },
       measurements: scan.length,
-      method: "image motion of the tip per metre of the stage: right, down in view 1, then in view 2",
+      method:
+        "image motion of the tip per metre of the stage, focus following: right, down in view 1, then in view 2",
       ...dates,
     },
     [`stage.${axis}.lostMotion`]: {

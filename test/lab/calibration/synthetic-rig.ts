@@ -139,7 +139,7 @@ export class SyntheticRig implements StageRig {
       return [at(0), at(1)];
     };
     const tips: Observation["tips"] = [seen(0), seen(1)];
-    return { tips, blurPx: [blurOf(0), blurOf(1)], atS: this.looks };
+    return { tips, atS: this.looks };
   }
 
   /** How far the tip lies before or behind what is sharp, m: the focus stage follows it exactly but for a constant. */
