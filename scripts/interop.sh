@@ -4,7 +4,7 @@
 #
 #   npm run test:interop                      every peer
 #   npm run test:interop -- --only PATTERN    only the peers whose path matches the extended regular expression
-#   npm run test:interop -- --set-up          only makes the environment of the Python peers
+#   npm run test:interop -- --set-up          only fetches the programs that others wrote
 #   npm run test:interop -- --write           also writes the table of docs/interop.md anew
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -38,8 +38,6 @@ if [[ $(cat "$environment/stamp" 2>/dev/null) != "$stamp" ]]; then
   printf '%s\n' "$stamp" >"$environment/stamp"
 fi
 
-((set_up == 0)) || exit 0
-
 # Programs whose packages want much that they do not need (GTK) are unpacked instead of installed.
 debian=$root/.venv/interop-debian
 unpack_debian() {
@@ -52,6 +50,8 @@ unpack_debian() {
   )
 }
 [[ -x $debian/usr/bin/arv-camera-test-0.8 ]] || step "Debian programs (aravis-tools)" unpack_debian aravis-tools
+
+((set_up == 0)) || exit 0
 
 records=$root/runs/interop
 [[ -n $only ]] || rm -rf "$records"

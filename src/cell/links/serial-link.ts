@@ -6,6 +6,7 @@ import { SerialPort } from "serialport";
 import { systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
 import type { ByteLink } from "./byte-link.js";
+import { makePrompt } from "./prompt-port.js";
 
 export interface SerialSettings {
   readonly path: string;
@@ -63,6 +64,7 @@ export class SerialLink implements ByteLink {
         else reject(new CellError("LINK_CONNECT", `${this.description}: ${error.message}`, { cause: error }));
       });
     });
+    if (port.port !== undefined) makePrompt(port.port);
     this.port = port;
     port.on("data", (bytes: Buffer) => {
       if (this.port === port) this.onData(bytes);
