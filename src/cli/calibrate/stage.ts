@@ -57,7 +57,7 @@ async function readState(file: string): Promise<StageState | undefined> {
   }
 }
 
-function bar(done: number, total: number, what: string): void {
+export function bar(done: number, total: number, what: string): void {
   if (!process.stderr.isTTY) return;
   const width = 30;
   const full = Math.round((width * done) / total);

@@ -50,6 +50,8 @@ export interface RunHooks {
   readonly onStep: (done: number, total: number, step: Step) => Promise<void> | void;
   /** After each step. */
   readonly keep: (state: StageState) => Promise<void>;
+  /** Which steps are made; all unless given. */
+  readonly wants?: (step: Step) => boolean;
 }
 
 /** The tip goes up by this much before anything else moves, m; registration keeps as much. */
@@ -192,7 +194,7 @@ export async function runStages(
   hooks: RunHooks,
   signal: AbortSignal,
 ): Promise<StageState> {
-  const steps = stepsOf(begun);
+  const steps = stepsOf(begun).filter(hooks.wants ?? (() => true));
   let state = begun;
   const seen = new Set(state.observations.map(({ id }) => id));
   let resumed = seen.size > 0;

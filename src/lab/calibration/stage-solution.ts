@@ -27,8 +27,8 @@ export interface SolutionContext {
   readonly expiresAt: string;
 }
 
-/** An observation relative to the origin as it was seen around that time. */
-interface Relative {
+/** An observation relative to the origin, as it was seen around that time. */
+export interface Relative {
   readonly observation: Observation;
   readonly tips: Pair<Pixel>;
 }
@@ -36,7 +36,7 @@ interface Relative {
 /** The fit works in px/mm, so that its columns are of one size. */
 const mm = 1e3;
 
-function relative(observations: readonly Observation[]): Relative[] {
+export function relative(observations: readonly Observation[]): Relative[] {
   const references = observations.filter(({ kind }) => kind === "reference").sort((a, b) => a.atS - b.atS);
   const [first] = references;
   if (first === undefined) throw new CellError("CALIBRATION_ILL_POSED", "the origin was not looked at");
@@ -93,7 +93,7 @@ const motionOf = (fits: Fits, axis: number): number[] =>
   views.flatMap((i) => views.map((k) => (fits[i][k].x[axis] ?? NaN) * mm));
 
 /** A displacement along an axis from its image in both views, least squares, m. */
-function along(motion: readonly number[], image: readonly number[]): number {
+export function along(motion: readonly number[], image: readonly number[]): number {
   const dot = motion.reduce((sum, m, j) => sum + m * (image[j] ?? NaN), 0);
   return dot / motion.reduce((sum, m) => sum + m * m, 0);
 }
