@@ -146,6 +146,8 @@ export interface NeedleEstimate {
   readonly widthPx: number;
   /** Blur of the shank's edges near the tip: sigma of the edge spread, px. */
   readonly edgeSigmaPx: number;
+  /** How far above the tip the plane of focus cuts the shank, px; NaN unless its blur is seen to have a minimum there. */
+  readonly sharpestPx?: number;
   readonly tipSigmaPx: number;
   readonly angleSigmaRad: number;
   /** 0…1 */

@@ -33,6 +33,7 @@ Napi::Object needleToJs(Napi::Env env, const geometry::NeedleEstimate& needle) {
                                        {"directionY", needle.directionY},
                                        {"widthPx", needle.widthPx},
                                        {"edgeSigmaPx", needle.edgeSigmaPx},
+                                       {"sharpestPx", needle.sharpestPx},
                                        {"tipSigmaPx", needle.tipSigmaPx},
                                        {"angleSigmaRad", needle.angleSigmaRad},
                                        {"confidence", needle.confidence}});

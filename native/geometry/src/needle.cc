@@ -68,6 +68,7 @@ NeedleEstimate refineBar(const ImageView& image, const Bar& bar, const NeedleSea
   result.directionY = axis.frame.directionY;
   result.widthPx = axis.shankWidth;
   result.edgeSigmaPx = axis.sigma;
+  result.sharpestPx = axis.sharpest - tip.s;
   result.tipSigmaPx = tip.sigma;
   result.acrossSigmaPx = std::hypot(axis.acrossSigma, axis.angleSigma * tip.s);
   result.angleSigmaRad = axis.angleSigma;

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "bar_profile.h"
@@ -304,11 +305,14 @@ bool measureNearTip(NeedleAxis& axis, double tip) {
   double square = nearSquare;
   double squareVariance = 0.1 * nearSquare * nearSquare;
   double squareSlope = 0;
+  axis.sharpest = std::numeric_limits<double>::quiet_NaN();
   if (blur.size() >= 6 &&
       robustPolynomial<3>(blur, 0.01, kUsualBlur, curve, curveCovariance, scatter, support)) {
     square = curve(0);
     squareSlope = curve(1);
     squareVariance = curveCovariance(0, 0);
+    const double bend = curve(2);
+    if (bend > 3 * std::sqrt(curveCovariance(2, 2))) axis.sharpest = tip - curve(1) / (2 * bend);
   }
   square = std::clamp(square, 0.4 * nearSquare, 2.0 * nearSquare) - kReadBlur;
   axis.sigma = std::sqrt(std::max(square, 0.2));

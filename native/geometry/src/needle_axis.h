@@ -20,6 +20,7 @@ struct NeedleAxis {
   double sigma = 1;        ///< Blur at the tip, px.
   double sigmaSigma = 0;   ///< Its standard deviation.
   double sigmaSlope = 0;   ///< Growth of the blur per px above the tip.
+  double sharpest = 0;     ///< Where the blur is least, px above the origin; NaN unless seen to be a minimum.
   double depth = 0;        ///< Grey levels between flanks and core near the tip.
   double surround = 0;     ///< Grey level of the flanks near the tip.
   double wander = 0;       ///< RMS of the middles about the axis, as a multiple of what blur and noise do.

@@ -4,7 +4,10 @@
  */
 import { CellError } from "../../base/errors.js";
 import { leastSquares } from "../../base/least-squares.js";
+import { dot } from "../../base/transform.js";
+import { clamp } from "../../base/units.js";
 import type { NeedleEstimate, Roi } from "../../cell/native.js";
+import { directionFromImages, projectVector, type Pixel } from "../perception/view-model.js";
 import { Skill } from "../safety/skill-names.js";
 import { working } from "./limits.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
@@ -168,6 +171,48 @@ export function defocusOf(sigmaPx: number, depthOfFieldM: number): number {
   return (depthOfFieldM * Math.sqrt(Math.max(0, sigmaPx ** 2 - sharpestPx ** 2))) / 1.2;
 }
 
+/** A focus stage moves at most so far for where the shank is sharpest, m: beyond it the scan was wrong. */
+const settleRangeM = 1e-4;
+
+/**
+ * The needle slants through the depth of field, and its blur alone does not tell a sharp tip from a tip a little beyond a
+ * sharp shank. Where the shank is sharpest does: the plane of focus cuts it there, so many pixels above the tip. One move
+ * brings the plane to the tip; a view whose picture gets worse by it goes back. Returns the blur then, px.
+ */
+async function settleOnTip(
+  bench: Workbench,
+  before: readonly number[],
+  context: Pick<SkillContext, "signal">,
+): Promise<number[]> {
+  const { signal } = context;
+  const at = viewIndexes.map((i) => bench.focusPosition(i));
+  const look = await bench.look(signal, 3);
+  const views = bench.drawnViews();
+  const axis = directionFromImages(views, look.directions);
+  const shifts = viewIndexes.map((i) =>
+    tipBeyondFocus(look.needles[i].sharpestPx, dot(views[i].forward, axis), projectVector(views[i], axis)),
+  );
+  if (shifts.every((shift) => Math.abs(shift) < 5e-6)) return [...before];
+  await bench.moveStages(targets(viewIndexes.map((i) => (at[i] ?? NaN) + (shifts[i] ?? 0))), signal, false);
+  const after = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
+  const worse = viewIndexes.map(
+    (i) => (after[i] ?? NaN) > Math.max(working.sharpSigmaPx / 2, 1.5 * (before[i] ?? NaN)),
+  );
+  if (!worse.includes(true)) return after;
+  const back = viewIndexes.map((i) => (worse[i] === true ? (at[i] ?? NaN) : bench.focusPosition(i)));
+  await bench.moveStages(targets(back), signal, false);
+  return viewIndexes.map((i) => (worse[i] === true ? (before[i] ?? NaN) : (after[i] ?? NaN)));
+}
+
+/**
+ * How far the tip lies beyond the plane of focus, m along the view: `sharpestPx` above the tip, on a needle that goes
+ * `forward` m deeper per metre and appears as `imagePxPerM`. 0 where it is not known, bounded to the range of one move. Pure.
+ */
+export function tipBeyondFocus(sharpestPx: number | undefined, forward: number, imagePxPerM: Pixel): number {
+  const depthM = ((sharpestPx ?? NaN) * forward) / Math.hypot(...imagePxPerM);
+  return Number.isFinite(depthM) ? clamp(depthM, -settleRangeM, settleRangeM) : 0;
+}
+
 /** Blur in focus, px; below `goodPx` nothing is to be gained by another round. */
 const sharpestPx = 0.8;
 const goodPx = 1.15;
@@ -213,6 +258,8 @@ export async function refineFocus(
     await bench.moveStages(targets(centre), signal, false);
     sigmas = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
   }
+  sigmas = await settleOnTip(bench, sigmas, context);
+  centre = viewIndexes.map((i) => bench.focusPosition(i));
   const tip = bench.tip();
   viewIndexes.forEach((i) => {
     bench.session.sharpAt[i] = { focusM: bench.focusPosition(i), tip };

@@ -392,6 +392,7 @@ export class Workbench {
           directionX: middle((n) => n.directionX),
           directionY: middle((n) => n.directionY),
           edgeSigmaPx: middle((n) => n.edgeSigmaPx),
+          sharpestPx: middle((n) => n.sharpestPx ?? NaN),
         };
         return needle;
       }),

@@ -1,6 +1,11 @@
 import t from "tap";
 import { exposureFactor, exposureInBand } from "../../../src/agent/skills/adjust-exposure.js";
-import { defocusOf, leastBlur, parabolaPeak } from "../../../src/agent/skills/adjust-focus.js";
+import {
+  defocusOf,
+  leastBlur,
+  parabolaPeak,
+  tipBeyondFocus,
+} from "../../../src/agent/skills/adjust-focus.js";
 
 t.test("the step of the exposure is the ratio of signals above black, and bounded", async (t) => {
   // Target 110, black 6: a mean of 58 is half the signal.
@@ -50,6 +55,16 @@ t.test("the vertex of a parabola through three scores", async (t) => {
   t.equal(parabolaPeak([]), undefined);
   t.equal(parabolaPeak([5]), undefined);
   t.same(parabolaPeak([1, 5, 5, 1]), { index: 1, offset: 0.5 }, "a plateau: its middle");
+});
+
+t.test("the tip lies beyond the plane of focus by what the shank above it is deep", async (t) => {
+  // 100 px above the tip on a needle at 35° to the view: 0.574 m deeper per metre, 0.819 m across it, 1.17 µm a pixel.
+  const across = 0.819 / 1.17e-6;
+  t.ok(Math.abs(tipBeyondFocus(100, 0.574, [0, across]) - 8.2e-5) < 1e-6);
+  t.ok(Math.abs(tipBeyondFocus(-50, 0.574, [across * 0.6, across * 0.8]) + 4.1e-5) < 1e-6, "behind the tip");
+  t.equal(tipBeyondFocus(1000, 0.574, [0, across]), 1e-4, "no farther than one move may go");
+  t.equal(tipBeyondFocus(NaN, 0.574, [0, across]), 0);
+  t.equal(tipBeyondFocus(undefined, 0.574, [0, across]), 0);
 });
 
 t.test("the least blur from three positions on the optical law", async (t) => {

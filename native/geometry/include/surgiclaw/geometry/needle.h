@@ -2,6 +2,8 @@
 // (trackNeedle).
 #pragma once
 
+#include <limits>
+
 #include "surgiclaw/geometry/image_view.h"
 
 namespace surgiclaw::geometry {
@@ -15,8 +17,11 @@ struct NeedleEstimate {
   double tipY = 0;
   double directionX = 0;
   double directionY = 1;
-  double widthPx = 0;        ///< Shank width above the taper, edge to edge.
-  double edgeSigmaPx = 0;    ///< Blur of the edges near the tip: sigma of the edge spread function.
+  double widthPx = 0;      ///< Shank width above the taper, edge to edge.
+  double edgeSigmaPx = 0;  ///< Blur of the edges near the tip: sigma of the edge spread function.
+  /// How far above the tip the shank is sharpest, from the growth of its blur: where the plane of focus cuts
+  /// it. Below 0 beyond the tip. NaN when the blur is not seen to have a minimum.
+  double sharpestPx = std::numeric_limits<double>::quiet_NaN();
   double tipSigmaPx = 0;     ///< Standard deviation of the tip along the axis.
   double acrossSigmaPx = 0;  ///< Standard deviation of the tip across the axis.
   double angleSigmaRad = 0;  ///< Standard deviation of the direction.
