@@ -28,6 +28,7 @@ const { gateCaseSchema, replyMetadataSchema } = await import(
 );
 const { failureModes } = await import(path.join(dist, "test/agent/safety/failure-modes.js"));
 const { documentFaults } = await import(path.join(dist, "test/faults/ur/document-faults.js"));
+const { cellFaults } = await import(path.join(dist, "test/faults/cell-faults.js"));
 const { calibrationSchema } = await import(path.join(dist, "src/base/calibration-file.js"));
 const { faultRules } = await import(path.join(dist, "src/agent/safety/fault-rules.js"));
 const { skillNames } = await import(path.join(dist, "src/agent/safety/skill-names.js"));
@@ -125,8 +126,8 @@ function faultTable() {
   );
 }
 
-function armFaultTable() {
-  const rows = documentFaults.map(
+function documentFaultTable(faults) {
+  const rows = faults.map(
     ({ area, fault, switches, test }) =>
       `| ${area} | ${cell(fault)} | ${switches.map((name) => `\`${name}\``).join(", ")} | ${cell(test)} |`,
   );
@@ -184,7 +185,16 @@ const read = async (file) => readFile(path.join(root, file), "utf8").catch(() =>
 const wanted = {
   "docs/configuration.md": between(await read("docs/configuration.md"), "configuration keys", configTable()),
   "docs/commands.md": between(await read("docs/commands.md"), "methods", methodTable()),
-  "docs/arm-faults.md": between(await read("docs/arm-faults.md"), "arm faults", armFaultTable()),
+  "docs/arm-faults.md": between(
+    await read("docs/arm-faults.md"),
+    "arm faults",
+    documentFaultTable(documentFaults),
+  ),
+  "docs/cell-faults.md": between(
+    await read("docs/cell-faults.md"),
+    "cell faults",
+    documentFaultTable(cellFaults),
+  ),
   "docs/safety.md": between(await read("docs/safety.md"), "faults", faultTable()),
   "docs/hazards.md": between(await read("docs/hazards.md"), "hazards", await hazardTable()),
   "docs/gate.md": between(
