@@ -105,3 +105,25 @@ export const calibratedEdges = (calibration: Calibration): ReadonlyMap<string, T
       { rotation: rotationFromVector(rotationVectorRad), translation: translationM },
     ]),
   );
+
+/** Measured maps from robot coordinates to pixels by view: image right and image down, px/m. */
+export const calibratedMaps = (
+  calibration: Calibration,
+): ReadonlyMap<string, readonly [readonly [number, number, number], readonly [number, number, number]]> =>
+  new Map(
+    Object.entries(calibrationItems(calibration)).flatMap(([item, { values }]) => {
+      const view = /^(.+)\.map$/.exec(item)?.[1];
+      const [a, b, c, d, e, f] = values;
+      if (view === undefined || a === undefined || b === undefined || c === undefined) return [];
+      if (d === undefined || e === undefined || f === undefined) return [];
+      return [
+        [
+          view,
+          [
+            [a, b, c],
+            [d, e, f],
+          ],
+        ] as const,
+      ];
+    }),
+  );

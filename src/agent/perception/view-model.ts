@@ -35,6 +35,13 @@ export function drawnView(drawing: MicroscopeDrawing, worldFromBase: Mat3): View
   return { rows: [scale(axes[0], k), scale(axes[1], k)], offset: [0, 0], forward: axes[2] };
 }
 
+/** A view whose map was measured: image right and image down per metre, robot coordinates, px/m. */
+export const measuredView = (rows: readonly [Vec3, Vec3]): ViewModel => ({
+  rows,
+  offset: [0, 0],
+  forward: unit(cross(rows[0], rows[1])),
+});
+
 /** Where a point appears, px. */
 export const projectPoint = (view: ViewModel, point: Vec3): Pixel => [
   dot(view.rows[0], point) + view.offset[0],

@@ -25,6 +25,7 @@ import {
   anchored,
   directionFromImages,
   drawnView,
+  measuredView,
   metresPerPixel,
   projectPoint,
   projectVector,
@@ -57,6 +58,8 @@ export interface WorkbenchParts {
   readonly tree: FrameTree;
   /** Edges that the calibration found elsewhere than drawn. */
   readonly edges: ReadonlyMap<string, Transform>;
+  /** Views whose map was measured, by name; the others are as drawn. */
+  readonly measuredViews: ReadonlyMap<string, readonly [Vec3, Vec3]>;
   readonly devices: CellDevices;
   readonly geometry: Geometry;
   readonly clock: Clock;
@@ -87,8 +90,11 @@ export class Workbench {
     this.geometry = parts.geometry;
     this.clock = parts.clock;
     const worldFromBase = parts.tree.fixedEdge("base").rotation;
-    const [first, second] = parts.file.microscopes;
-    this.drawn = [drawnView(first, worldFromBase), drawnView(second, worldFromBase)];
+    const known = (microscope: CellFile["microscopes"][number]): ViewModel => {
+      const rows = parts.measuredViews.get(microscope.name);
+      return rows === undefined ? drawnView(microscope, worldFromBase) : measuredView(rows);
+    };
+    this.drawn = [known(parts.file.microscopes[0]), known(parts.file.microscopes[1])];
   }
 
   /** What the devices report now, SI. @throws CellError LINK_CLOSED without a fresh arm sample */
@@ -132,6 +138,7 @@ export class Workbench {
     return views;
   }
 
+  /** The views before anything was seen: measured ones where the calibration has them, else drawn ones. */
   drawnViews(): ViewPair {
     return this.drawn;
   }

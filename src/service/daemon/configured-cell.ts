@@ -1,6 +1,6 @@
 /** What a cell has once it is configured: its files read, its devices linked, the guardian awake, the reasoner started. */
 import path from "node:path";
-import { calibratedEdges, type Calibration } from "../../base/calibration-file.js";
+import { calibratedEdges, calibratedMaps, type Calibration } from "../../base/calibration-file.js";
 import { readCellFile, type CellFile } from "../../base/cell-file.js";
 import type { Clock } from "../../base/clock.js";
 import type { Config } from "../../base/config.js";
@@ -69,6 +69,7 @@ export class ConfiguredCell {
         file,
         tree: new FrameTree(file.frames),
         edges: calibratedEdges(calibration),
+        measuredViews: calibratedMaps(calibration),
         devices,
         geometry: cellAddon().geometry,
         clock,
