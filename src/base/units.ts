@@ -20,18 +20,6 @@ export function finite(value: number, what: string): number {
   return value;
 }
 
-/**
- * A whole number as it goes on the wire: a value that is none, or that would wrap around there, never leaves.
- * @throws CellError UNIT_NOT_FINITE
- */
-export function wireInteger(value: number, low: number, high: number, what: string): number {
-  if (!Number.isSafeInteger(value) || value < low || value > high)
-    throw new CellError("UNIT_NOT_FINITE", `${what} ${value} is no whole number in ${low}…${high}`);
-  return value;
-}
-
-export const int32 = { low: -(2 ** 31), high: 2 ** 31 - 1 } as const;
-
 export const metres = (value: number): Metres => finite(value, "a length in metres") as Metres;
 export const millimetres = (value: number): Metres =>
   finite(value * 1e-3, "a length in millimetres") as Metres;

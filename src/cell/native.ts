@@ -317,7 +317,80 @@ export interface NativeHeart {
   stop(): void;
 }
 
+/** An axis of the stages as its envelope knows it. Pulses are those of the controller; the range is inclusive. */
+export interface StageAxisLimits {
+  readonly number: number;
+  readonly minPulses: number;
+  readonly maxPulses: number;
+  /** The fastest the stage may be driven. */
+  readonly maxPps: number;
+}
+
+/** The envelopes throw errors with a code of the catalogue; src/cell/envelope.ts makes CellErrors of them. */
+export interface NativeStageEnvelope {
+  target(axis: number, pulses: number, what: string): void;
+  line(bytes: Buffer): void;
+}
+
+export interface NeedleEnvelopeLimits {
+  /** Whole stroke, microsteps. */
+  readonly travel: number;
+  /** Microsteps/s, microsteps/s². */
+  readonly maxSpeed: number;
+  readonly maxAcceleration: number;
+  /** Zaber data values per microstep/s and per microstep/s². */
+  readonly speedScale: number;
+  readonly accelerationScale: number;
+}
+
+export interface NativeNeedleEnvelope {
+  position(microsteps: number, what: string): void;
+  motion(speed: number, acceleration: number): void;
+  dwell(milliseconds: number): void;
+  line(bytes: Buffer): void;
+  registers(address: number, values: readonly number[]): readonly number[];
+}
+
+export interface ArmLimits {
+  readonly lowerRad: readonly number[];
+  readonly upperRad: readonly number[];
+  readonly maxJointStepRad: number;
+  readonly maxJointSpeedRadS: number;
+  readonly maxJointAccelerationRadS2: number;
+  readonly maxLinearStepM: number;
+  readonly maxLinearSpeedMS: number;
+  readonly maxLinearAccelerationMS2: number;
+  readonly maxBlendM: number;
+}
+
+/** A command to the control program of the arm (src/cell/ur/codec/reverse.ts). */
+export interface ArmMessage {
+  /** How long the next command may stay away. */
+  readonly timeoutMs: number;
+  readonly sequence: number;
+  readonly kind: number;
+  /** Moves only: joint angles (rad), or x, y, z (m) and rotation vector (rad). */
+  readonly values: readonly number[];
+  /** rad/s or m/s. */
+  readonly speed: number;
+  /** rad/s² or m/s²; for STOP the deceleration of the joints. */
+  readonly acceleration: number;
+  /** Metres. */
+  readonly blend: number;
+}
+
+export interface NativeArmEnvelope {
+  standsAt(joints: readonly number[], pose: readonly number[]): void;
+  encode(message: ArmMessage): Buffer;
+}
+
 export interface CellAddon {
+  readonly StageEnvelope: new (
+    family: "aries" | "sc",
+    axes: readonly StageAxisLimits[],
+  ) => NativeStageEnvelope;
+  readonly NeedleEnvelope: new (limits: NeedleEnvelopeLimits) => NativeNeedleEnvelope;
+  readonly ArmEnvelope: new (limits: ArmLimits) => NativeArmEnvelope;
   readonly Camera: new (options: CameraOptions) => NativeCamera;
   readonly geometry: Geometry;
   /**

@@ -4,7 +4,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { perceive } from "../agent/perception/perceive.js";
 import { defaultPerceptionLimits } from "../agent/perception/limits.js";
 import { CellError } from "../base/errors.js";
-import { asCameraError } from "../cell/microscope/camera-error.js";
+import { asNativeError } from "../cell/native-error.js";
 import { cellAddon, type FrameLease, type ImageMetrics, type NeedleEstimate } from "../cell/native.js";
 import { perceptionOverlay } from "../lab/picture/perception-overlay.js";
 import { guarded, jsonOption } from "./shared/connection.js";
@@ -32,7 +32,7 @@ async function read(file: string, name: string, bits: number): Promise<Image> {
   try {
     return { file, ...(await cellAddon().readImage(file, name, bits)) };
   } catch (error) {
-    throw asCameraError(error, "image");
+    throw asNativeError(error, "image");
   }
 }
 

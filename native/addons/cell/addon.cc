@@ -19,6 +19,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   initImages(env, exports);
   initHeart(env, exports);
   initSystem(env, exports);
+  initEnvelopes(env, exports);
 #ifdef SURGICLAW_HAS_SERVO
   initServo(env, exports);
 #endif

@@ -39,6 +39,7 @@ void initImages(Napi::Env env, Napi::Object exports);
 void addImageFunctions(Napi::Env env, Napi::Object geometry);
 void initHeart(Napi::Env env, Napi::Object exports);
 void initSystem(Napi::Env env, Napi::Object exports);
+void initEnvelopes(Napi::Env env, Napi::Object exports);
 /// In servo_binding.cc.
 void initServo(Napi::Env env, Napi::Object exports);
 

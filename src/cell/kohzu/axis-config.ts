@@ -2,7 +2,6 @@
 import { CellError } from "../../base/errors.js";
 import { finite } from "../../base/units.js";
 import { loadProfile, type StageAxisProfile } from "../profile.js";
-import { maxPulses, minPulses } from "./codec/framing.js";
 
 export interface KohzuAxis {
   readonly number: number;
@@ -66,24 +65,8 @@ export async function loadAxes(assignments: readonly AxisAssignment[]): Promise<
   return axes.sort((a, b) => a.number - b.number);
 }
 
-/** The nearest whole pulse of a position in m or rad. @throws CellError UNIT_NOT_FINITE, DEVICE_LIMIT */
+/** The nearest whole pulse of a position in m or rad; whether the axis may go there is judged by its envelope. @throws CellError UNIT_NOT_FINITE */
 export function toPulses(axis: KohzuAxis, position: number): number {
   const pulses = Math.round(finite(position, `the target of axis ${axis.number}`) / axis.step);
-  if (pulses < minPulses || pulses > maxPulses)
-    throw new CellError("DEVICE_LIMIT", `axis ${axis.number}: ${position} is outside the coordinate range`);
   return pulses === 0 ? 0 : pulses;
-}
-
-/** @throws CellError DEVICE_LIMIT naming axis, target and limit; UNIT_NOT_FINITE for what is no whole number */
-export function checkTarget(axis: KohzuAxis, pulses: number, what = "target"): void {
-  if (!Number.isSafeInteger(pulses))
-    throw new CellError(
-      "UNIT_NOT_FINITE",
-      `axis ${axis.number}: ${what} ${pulses} is no whole number of pulses`,
-    );
-  if (pulses < axis.minPulses || pulses > axis.maxPulses)
-    throw new CellError(
-      "DEVICE_LIMIT",
-      `axis ${axis.number}: ${what} ${pulses} pulses lies outside ${axis.minPulses}…${axis.maxPulses}`,
-    );
 }

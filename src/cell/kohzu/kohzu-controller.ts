@@ -5,6 +5,7 @@
  */
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
+import { StageEnvelope } from "../envelope.js";
 import type { ByteLink } from "../links/byte-link.js";
 import type { LinkCounters } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
@@ -12,8 +13,8 @@ import { TcpLink } from "../links/tcp-link.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
 import { MotionFrame } from "../motion-frame.js";
 import type { StageControllerProfile } from "../profile.js";
-import { checkTarget, type KohzuAxis } from "./axis-config.js";
-import { describeCode } from "./codec/codes.js";
+import type { KohzuAxis } from "./axis-config.js";
+import { describeCode, type CodeFamily } from "./codec/codes.js";
 import { integerField, type StageReply } from "./codec/framing.js";
 import type { AxisStatus } from "./codec/status.js";
 import { KohzuLink } from "./kohzu-link.js";
@@ -70,6 +71,7 @@ export class KohzuController {
   private readonly pollS: number;
   private readonly readings = new Map<number, AxisReading>();
   private readonly dialect: StageDialect;
+  private readonly envelope: StageEnvelope;
   private readonly motions: MotionFrame;
   private isLent = false;
 
@@ -92,9 +94,12 @@ export class KohzuController {
           "CONFIG_INVALID",
           `${name}: axis ${axis.number}: its limits lie outside the coordinates of ${profile.name}`,
         );
+    const family: CodeFamily = profile.dialect === "sc" ? "sc" : "aries";
+    this.envelope = new StageEnvelope(name, family, options.axes);
     const linkOptions = {
       device: name,
-      family: profile.dialect === "sc" ? ("sc" as const) : ("aries" as const),
+      family,
+      envelope: this.envelope,
       stx: address.transport === "serial",
       replyTimeoutS: profile.replyTimeout.value,
       quietS: profile.quietTime.value,
@@ -252,7 +257,7 @@ export class KohzuController {
   async moveMany(targets: ReadonlyMap<number, number>, options: MoveOptions = {}): Promise<void> {
     const { signal, oneSided = false } = options;
     this.requireMotion("a move");
-    for (const [number, pulses] of targets) checkTarget(this.axis(number), pulses);
+    for (const [number, pulses] of targets) this.envelope.target(this.axis(number).number, pulses);
     await this.inMotion("a move", [...targets.keys()], signal, async (permit) => {
       const moves: AxisMove[] = [];
       for (const [number, pulses] of targets) {
@@ -263,7 +268,7 @@ export class KohzuController {
         const alongApproach = reading.pulses <= approach;
         const already = reading.pulses === pulses && !oneSided;
         if (oneSided && !alongApproach) {
-          checkTarget(axis, approach, "start of the one-sided approach to the target");
+          this.envelope.target(number, approach, "start of the one-sided approach to the target");
           waypoints.unshift(approach);
         }
         requireFree(this.options.name, axis, reading, waypoints);

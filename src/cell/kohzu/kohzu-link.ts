@@ -1,5 +1,6 @@
 /** Requests to a KOHZU controller and its replies over one byte link; what it says by itself is kept apart from replies. */
 import { CellError } from "../../base/errors.js";
+import type { StageEnvelope } from "../envelope.js";
 import type { ByteLink } from "../links/byte-link.js";
 import {
   RequestLink,
@@ -16,6 +17,8 @@ export interface KohzuLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"
   readonly family: CodeFamily;
   /** STX before each request: serial lines only. */
   readonly stx: boolean;
+  /** Judges every line right before it goes out. */
+  readonly envelope: StageEnvelope;
 }
 
 /** A command and its parameters, before it becomes bytes. */
@@ -97,7 +100,7 @@ export class KohzuLink {
     const axis = replyAxis(this.options.family, command, parameters);
     return {
       name: `${command}${parameters.join("/")}`,
-      bytes: encodeRequest(command, parameters, this.options.stx),
+      bytes: this.options.envelope.line(encodeRequest(command, parameters, this.options.stx)),
       // An error about the request as a whole names no axis.
       matches: (reply) =>
         reply.command === command &&

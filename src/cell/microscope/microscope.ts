@@ -14,7 +14,7 @@ import {
   type GrabberCounters,
   type NativeCamera,
 } from "../native.js";
-import { asCameraError } from "./camera-error.js";
+import { asNativeError } from "../native-error.js";
 import { CameraFeature, type FeatureBounds } from "./camera-feature.js";
 import { nativeOptions, type MicroscopeOptions } from "./camera-options.js";
 
@@ -136,7 +136,7 @@ export class Microscope implements MicroscopeDevice {
         await this.connectNow(signal);
         await this.activateNow(signal);
       } catch (error) {
-        const failure = asCameraError(error, `${this.name}: reopening`);
+        const failure = asNativeError(error, `${this.name}: reopening`);
         this.lifecycle.fail(failure);
         throw failure;
       }
@@ -175,7 +175,7 @@ export class Microscope implements MicroscopeDevice {
         `${this.name}: the same picture for ${camera.silenceS().toFixed(2)} s`,
       );
     } catch (error) {
-      const failure = asCameraError(error, this.name);
+      const failure = asNativeError(error, this.name);
       if (camera.lost) this.lifecycle.fail(failure);
       if (failure.code === "LINK_TIMEOUT" && !this.online())
         throw new CellError(
@@ -237,7 +237,7 @@ export class Microscope implements MicroscopeDevice {
       this.lifecycle.enter("inactive");
       return identity;
     } catch (error) {
-      const failure = asCameraError(error, `${this.name}: connecting`);
+      const failure = asNativeError(error, `${this.name}: connecting`);
       await camera.close().catch(() => undefined);
       throw failure;
     }
@@ -252,7 +252,7 @@ export class Microscope implements MicroscopeDevice {
       this.lifecycle.enter("active");
     } catch (error) {
       await this.closeNow();
-      const failure = asCameraError(error, `${this.name}: activating`);
+      const failure = asNativeError(error, `${this.name}: activating`);
       this.lifecycle.fail(failure);
       throw failure;
     }
@@ -276,7 +276,7 @@ export class Microscope implements MicroscopeDevice {
           (late) => late.release(),
           () => undefined,
         );
-        if (tries > 1 && asCameraError(error, this.name).code === "LINK_TIMEOUT") continue;
+        if (tries > 1 && asNativeError(error, this.name).code === "LINK_TIMEOUT") continue;
         throw new CellError("CAMERA_OFFLINE", `${this.name} was started and delivers no frame`, {
           cause: error,
         });
@@ -295,7 +295,7 @@ export class Microscope implements MicroscopeDevice {
     try {
       this.camera = new (cellAddon().Camera)(nativeOptions(this.options));
     } catch (error) {
-      throw asCameraError(error, this.name);
+      throw asNativeError(error, this.name);
     }
     return this.camera;
   }
@@ -336,7 +336,7 @@ export class Microscope implements MicroscopeDevice {
     try {
       return await withDeadline(work, featureLimitS, `${this.name}: a camera feature`);
     } catch (error) {
-      throw asCameraError(error, this.name);
+      throw asNativeError(error, this.name);
     }
   }
 

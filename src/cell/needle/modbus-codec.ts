@@ -5,7 +5,6 @@
  * microsteps, speeds microsteps/s, accelerations microsteps/s².
  */
 import { CellError } from "../../base/errors.js";
-import { int32, wireInteger } from "../../base/units.js";
 
 /** Input registers (function 4). Pairs are marked. */
 export const inputRegisters = {
@@ -130,11 +129,8 @@ export function intact(frame: Uint8Array): boolean {
 
 export const highWord = (value: number): number => (value >> 16) & 0xffff;
 export const lowWord = (value: number): number => value & 0xffff;
-/** Both halves of a signed or unsigned 32-bit value. @throws CellError UNIT_NOT_FINITE for one that is none */
-export const words = (value: number): [number, number] => {
-  wireInteger(value, int32.low, 2 ** 32 - 1, "a value of two registers");
-  return [highWord(value), lowWord(value)];
-};
+/** Both halves of a signed or unsigned 32-bit value. */
+export const words = (value: number): [number, number] => [highWord(value), lowWord(value)];
 export const signed = (high = 0, low = 0): number => (high << 16) | low;
 export const unsigned = (high = 0, low = 0): number => signed(high, low) >>> 0;
 

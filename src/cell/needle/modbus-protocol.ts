@@ -3,6 +3,7 @@
  * the drive runs it alone from there.
  */
 import { asCellError, CellError } from "../../base/errors.js";
+import type { NeedleEnvelope } from "../envelope.js";
 import type { LinkCounters, RequestOptions } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
 import type { ModbusNeedleProfile } from "../profile.js";
@@ -19,7 +20,6 @@ import {
   stateBits,
   statusBlock,
   unsigned,
-  words,
 } from "./modbus-codec.js";
 import { ModbusLink } from "./modbus-link.js";
 import type { DriveMotion, DriveStroke, NeedleProtocol, NeedleState } from "./needle-protocol.js";
@@ -29,6 +29,7 @@ export interface ModbusOptions {
   readonly path: string;
   readonly baudRate: number;
   readonly profile: ModbusNeedleProfile;
+  readonly envelope: NeedleEnvelope;
 }
 
 export class ModbusProtocol implements NeedleProtocol {
@@ -112,19 +113,17 @@ export class ModbusProtocol implements NeedleProtocol {
   }
 
   async move(target: number, motion: DriveMotion, options: RequestOptions): Promise<void> {
-    await this.set("write target", holding.target, [...words(target), ...registers(motion)], options);
+    const { speed, acceleration } = motion;
+    await this.set("write target", holding.target, [target, speed, acceleration], options);
     await this.command("move", commands.move, options);
   }
 
   async stroke(stroke: DriveStroke, options: RequestOptions): Promise<void> {
+    const { down, up, depth, dwellMs, end } = stroke;
+    // Speed, acceleration, both limits, depth, dwell, end, and the way back.
     const plan = [
-      ...registers(stroke.down),
-      ...words(0),
-      ...words(stroke.depth),
-      ...words(stroke.depth),
-      stroke.dwellMs,
-      ...words(stroke.end),
-      ...registers(stroke.up),
+      ...[down.speed, down.acceleration, 0, depth, depth],
+      ...[dwellMs, end, up.speed, up.acceleration],
     ];
     await this.set("write stroke", holding.speed, plan, options);
     await this.command("stroke", commands.stroke, options);
@@ -145,22 +144,23 @@ export class ModbusProtocol implements NeedleProtocol {
   }
 
   private setLimit(deepest: number, options: RequestOptions): Promise<void> {
-    return this.set("write limits", holding.limitMin, [...words(0), ...words(deepest)], options);
+    return this.set("write limits", holding.limitMin, [0, deepest], options);
   }
 
-  /** Writes registers and reads them back. */
+  /** Writes the values of the fields from a register on, as the envelope makes words of them, and reads them back. */
   private async set(
     name: string,
     address: number,
     values: readonly number[],
     options: RequestOptions,
   ): Promise<void> {
-    await this.link.writeMany(name, address, values, options);
-    const found = await this.link.readHolding(`${name} (check)`, address, values.length, options);
-    if (found.some((word, i) => word !== values[i]))
+    const words = this.options.envelope.registers(address, values);
+    await this.link.writeMany(name, address, words, options);
+    const found = await this.link.readHolding(`${name} (check)`, address, words.length, options);
+    if (found.some((word, i) => word !== words[i]))
       throw new CellError(
         "DEVICE_REFUSED",
-        `${this.options.name}: ${name}: [${values.join(" ")}] was written and reads [${found.join(" ")}]`,
+        `${this.options.name}: ${name}: [${words.join(" ")}] was written and reads [${found.join(" ")}]`,
       );
   }
 
@@ -179,10 +179,4 @@ export class ModbusProtocol implements NeedleProtocol {
       });
     }
   }
-}
-
-/** Speed and acceleration as registers: never faster than asked. */
-function registers({ speed, acceleration }: DriveMotion): number[] {
-  const whole = (value: number): number => Math.max(1, Math.floor(value));
-  return [...words(whole(speed)), ...words(whole(acceleration))];
 }

@@ -12,7 +12,7 @@ import { MotionFrame } from "../motion-frame.js";
 import type { NeedleDriveProfile } from "../profile.js";
 import { describeFlag } from "./codec.js";
 import { ModbusProtocol } from "./modbus-protocol.js";
-import { NeedleLimits, travelS, type NeedleMotion, type Stroke } from "./needle-limits.js";
+import { needleEnvelope, NeedleLimits, travelS, type NeedleMotion, type Stroke } from "./needle-limits.js";
 import type { NeedleProtocol, NeedleState } from "./needle-protocol.js";
 import { ZaberProtocol } from "./zaber-protocol.js";
 
@@ -78,12 +78,13 @@ export class NeedleDrive implements NeedleDevice {
           throw error;
         }),
     });
-    this.limits = new NeedleLimits(name, profile);
+    const envelope = needleEnvelope(name, profile);
+    this.limits = new NeedleLimits(name, profile, envelope);
     const baudRate = options.baudRate ?? profile.baudRate.value;
     this.protocol =
       profile.dialect === "modbus-rtu"
-        ? new ModbusProtocol({ name, path, baudRate, profile })
-        : new ZaberProtocol({ name, path, baudRate, profile });
+        ? new ModbusProtocol({ name, path, baudRate, profile, envelope })
+        : new ZaberProtocol({ name, path, baudRate, profile, envelope });
     this.protocol.onClosed = (reason) => {
       this.last = undefined;
       this.lifecycle.fail(reason);

@@ -1,6 +1,7 @@
-/** What a needle drive may be asked for, from its profile: checked in whole microsteps before anything leaves. */
+/** What is asked of a needle drive, in its own units; whether it may be asked is judged by its envelope before anything leaves. */
 import { CellError } from "../../base/errors.js";
 import { finite } from "../../base/units.js";
+import { NeedleEnvelope } from "../envelope.js";
 import type { NeedleDriveProfile } from "../profile.js";
 import type { DriveMotion, DriveStroke } from "./needle-protocol.js";
 
@@ -19,50 +20,54 @@ export interface Stroke extends NeedleMotion {
   readonly retractAccelerationMS2: number;
 }
 
-const longestDwellMs = 60_000;
+/** The envelope of a drive, from its profile. */
+export function needleEnvelope(name: string, profile: NeedleDriveProfile): NeedleEnvelope {
+  const { value: microstep } = profile.microstep;
+  const zaber = profile.dialect === "zaber-ascii";
+  return new NeedleEnvelope(name, {
+    travel: Math.round(profile.stroke.value / microstep),
+    maxSpeed: profile.maxSpeed.value / microstep,
+    maxAcceleration: profile.maxAcceleration.value / microstep,
+    speedScale: zaber ? profile.speedScale.value : 1,
+    accelerationScale: zaber ? profile.accelerationScale.value : 1,
+  });
+}
 
 export class NeedleLimits {
+  private readonly microstepM: number;
+
   constructor(
     private readonly name: string,
-    private readonly profile: NeedleDriveProfile,
-  ) {}
+    profile: NeedleDriveProfile,
+    private readonly envelope: NeedleEnvelope,
+  ) {
+    this.microstepM = profile.microstep.value;
+  }
 
   /** The nearest microstep. @throws CellError UNIT_NOT_FINITE */
   microsteps(positionM: number): number {
-    return Math.round(finite(positionM, "a needle position") / this.profile.microstep.value);
+    return Math.round(finite(positionM, `${this.name}: a position`) / this.microstepM);
   }
 
   /** Whole microsteps of a position within the stroke. @throws CellError DEVICE_LIMIT, UNIT_NOT_FINITE */
   target(positionM: number, what: string): number {
-    const target = this.microsteps(positionM);
-    const stroke = this.profile.stroke.value;
-    if (target < 0 || target > this.microsteps(stroke))
-      throw new CellError("DEVICE_LIMIT", `${this.name}: ${what} ${positionM} m lies outside 0…${stroke} m`);
-    return target;
+    return this.envelope.position(this.microsteps(positionM), what);
   }
 
   /** @throws CellError DEVICE_LIMIT, UNIT_NOT_FINITE */
   motion({ speedMS, accelerationMS2 }: NeedleMotion): DriveMotion {
-    const { maxSpeed, maxAcceleration, microstep } = this.profile;
-    if (!(finite(speedMS, "a needle speed") > 0 && speedMS <= maxSpeed.value))
-      throw new CellError("DEVICE_LIMIT", `${this.name}: speed ${speedMS} m/s outside 0…${maxSpeed.value}`);
-    if (!(finite(accelerationMS2, "a needle acceleration") > 0 && accelerationMS2 <= maxAcceleration.value))
-      throw new CellError(
-        "DEVICE_LIMIT",
-        `${this.name}: acceleration ${accelerationMS2} m/s² outside 0…${maxAcceleration.value}`,
-      );
-    return { speed: speedMS / microstep.value, acceleration: accelerationMS2 / microstep.value };
+    const motion = { speed: speedMS / this.microstepM, acceleration: accelerationMS2 / this.microstepM };
+    this.envelope.motion(motion.speed, motion.acceleration);
+    return motion;
   }
 
   /** @throws CellError DEVICE_LIMIT, UNIT_NOT_FINITE */
   stroke(stroke: Stroke): DriveStroke {
     const depth = this.target(stroke.depthPositionM, "depth");
-    const end = this.target(stroke.retractToM, "retract position");
+    const end = this.target(stroke.retractToM, "end of the way back");
     if (end > depth)
       throw new CellError("DEVICE_LIMIT", `${this.name}: a stroke cannot retract below its depth`);
-    const dwellMs = Math.round(finite(stroke.dwellS, "a dwell time") * 1e3);
-    if (dwellMs < 0 || dwellMs > longestDwellMs)
-      throw new CellError("DEVICE_LIMIT", `${this.name}: dwell of ${stroke.dwellS} s outside 0…60 s`);
+    const dwellMs = this.envelope.dwell(Math.round(stroke.dwellS * 1e3));
     const up = this.motion({
       speedMS: stroke.retractSpeedMS,
       accelerationMS2: stroke.retractAccelerationMS2,

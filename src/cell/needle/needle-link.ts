@@ -3,6 +3,7 @@
  * so a late reply can never be taken for the answer to another request.
  */
 import { CellError } from "../../base/errors.js";
+import type { NeedleEnvelope } from "../envelope.js";
 import type { ByteLink } from "../links/byte-link.js";
 import {
   RequestLink,
@@ -16,6 +17,8 @@ import { decodeReply, encodeRequest, LineAssembler, type NeedleReply } from "./c
 export interface NeedleLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"> {
   readonly address: number;
   readonly checksums: boolean;
+  /** Judges every line right before it goes out. */
+  readonly envelope: NeedleEnvelope;
 }
 
 export class NeedleLink {
@@ -100,14 +103,17 @@ export class NeedleLink {
   }
 
   private prepare(axis: number, command: string): Request<NeedleReply> {
-    const { address, checksums } = this.options;
+    const { address, checksums, envelope } = this.options;
     do this.lastId = (this.lastId + 1) % 100;
     while (this.idsInUse.has(this.lastId));
     const id = this.lastId;
+    const bytes = envelope.line(
+      Buffer.from(encodeRequest({ device: address, axis, id, command }, checksums), "latin1"),
+    );
     this.idsInUse.add(id);
     return {
       name: `"${command}"`,
-      bytes: Buffer.from(encodeRequest({ device: address, axis, id, command }, checksums), "latin1"),
+      bytes,
       matches: (reply) => reply.id === id,
       settled: () => this.idsInUse.delete(id),
     };

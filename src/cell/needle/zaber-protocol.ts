@@ -3,6 +3,7 @@
  * and begun by the uncork; the drive runs it alone from there.
  */
 import { CellError } from "../../base/errors.js";
+import type { NeedleEnvelope } from "../envelope.js";
 import type { LinkCounters, RequestOptions } from "../links/request-link.js";
 import { SerialLink } from "../links/serial-link.js";
 import type { ZaberNeedleProfile } from "../profile.js";
@@ -14,6 +15,7 @@ export interface ZaberOptions {
   readonly path: string;
   readonly baudRate: number;
   readonly profile: ZaberNeedleProfile;
+  readonly envelope: NeedleEnvelope;
 }
 
 /** Flags that can hide no other one that matters: those below them are notes. */
@@ -24,12 +26,13 @@ export class ZaberProtocol implements NeedleProtocol {
   private readonly travel: number;
 
   constructor(private readonly options: ZaberOptions) {
-    const { profile, name, path, baudRate } = options;
+    const { profile, name, path, baudRate, envelope } = options;
     this.travel = Math.round(profile.stroke.value / profile.microstep.value);
     this.link = new NeedleLink(new SerialLink({ path, baudRate }), {
       device: name,
       address: profile.deviceAddress,
       checksums: profile.checksums,
+      envelope,
       replyTimeoutS: profile.replyTimeout.value,
       quietS: profile.quietTime.value,
     });

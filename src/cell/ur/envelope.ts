@@ -1,4 +1,7 @@
-/** The last check of a motion before the wire: finite, near enough, inside limits and box, slow enough, not singular. */
+/**
+ * The way of a motion: every posture on it inside the joints' limits and the box, slow enough in every joint, not singular.
+ * The numbers of the command itself (finite, near enough, slow enough) are judged in native code, which makes its bytes.
+ */
 import { CellError } from "../../base/errors.js";
 import {
   multiply,
@@ -22,6 +25,8 @@ export interface UrEnvelope {
   readonly maxLinearStepM: number;
   readonly maxLinearSpeedMS: number;
   readonly maxLinearAccelerationMS2: number;
+  /** Largest radius by which points of a path are rounded, m. */
+  readonly maxBlendM: number;
   /** Where the origin of the flange may be, base frame, m. */
   readonly flangeBox?: { readonly lower: Vec3; readonly upper: Vec3 };
   readonly singularity: SingularityLimits;
@@ -34,17 +39,13 @@ export const defaultEnvelope: UrEnvelope = {
   maxLinearStepM: 0.4,
   maxLinearSpeedMS: 0.25,
   maxLinearAccelerationMS2: 1.2,
+  maxBlendM: 0.2,
   singularity: defaultSingularityLimits,
 };
 
 const refuse = (detail: string): never => {
   throw new CellError("SAFETY_ENVELOPE", `UR: ${detail}`);
 };
-
-function positive(value: number, limit: number, what: string): void {
-  if (!(value > 0) || !Number.isFinite(value)) refuse(`${what} is ${value}`);
-  if (value > limit * (1 + 1e-9)) refuse(`${what} ${value} is above its limit of ${limit}`);
-}
 
 function checkPosture(
   envelope: UrEnvelope,
@@ -83,28 +84,15 @@ function leastFactor(dh: DhParameters, q: Joints): number {
   return Math.min(wrist, elbow, shoulder);
 }
 
-/** Checks a joint motion, at its target and along its way. @throws CellError SAFETY_ENVELOPE */
-export function checkJointMotion(
+/** Checks the way of a joint motion. @throws CellError SAFETY_ENVELOPE, UNIT_NOT_FINITE */
+export function checkJointWay(
   envelope: UrEnvelope,
   dh: DhParameters,
   limits: JointLimits,
   from: Joints,
   to: readonly number[],
-  speedRadS: number,
-  accelerationRadS2: number,
 ): Joints {
-  if (to.length !== 6 || !to.every(Number.isFinite)) refuse(`a target of [${to.join(", ")}]`);
   const target = joints(to);
-  positive(speedRadS, envelope.maxJointSpeedRadS, "joint speed (rad/s)");
-  positive(accelerationRadS2, envelope.maxJointAccelerationRadS2, "joint acceleration (rad/s²)");
-  target.forEach((value, i) => {
-    const step = Math.abs(value - (from[i] ?? NaN));
-    if (!(step <= envelope.maxJointStepRad)) {
-      refuse(
-        `joint ${i} would move ${step.toFixed(3)} rad in one command, above ${envelope.maxJointStepRad}`,
-      );
-    }
-  });
   const largest = Math.max(...target.map((value, i) => Math.abs(value - (from[i] ?? 0))));
   const count = Math.max(1, Math.ceil(largest / 0.05));
   for (let k = 1; k <= count; k++) {
@@ -128,28 +116,20 @@ export function interpolate(from: Transform, to: Transform, share: number): Tran
 }
 
 /**
- * Checks a straight motion of the flange at points of its way and returns the joint angles at its end.
+ * Checks the way of a straight motion of the flange at points of it and returns the joint angles at its end.
  * @throws CellError SAFETY_ENVELOPE, DEVICE_LIMIT
  */
-export function checkLinearMotion(
+export function checkLinearWay(
   envelope: UrEnvelope,
   dh: DhParameters,
   limits: JointLimits,
   from: Joints,
   to: Transform,
   speedMS: number,
-  accelerationMS2: number,
 ): Joints {
-  const numbers = [...to.translation, ...to.rotation.flat()];
-  if (!numbers.every(Number.isFinite)) refuse("a target pose that is not finite");
-  positive(speedMS, envelope.maxLinearSpeedMS, "linear speed (m/s)");
-  positive(accelerationMS2, envelope.maxLinearAccelerationMS2, "linear acceleration (m/s²)");
   const start = forward(dh, from);
   const length = norm(subtract(to.translation, start.translation));
   const angle = norm(vectorFromRotation(multiply(to.rotation, transpose(start.rotation))));
-  if (length > envelope.maxLinearStepM) {
-    refuse(`the flange would move ${length.toFixed(3)} m in one command, above ${envelope.maxLinearStepM}`);
-  }
   const count = Math.max(1, Math.ceil(Math.max(length / 0.005, angle / 0.03)));
   // The controller paces rotation by the same numbers, in radians.
   const durationS = Math.max(length, angle) / speedMS / count;

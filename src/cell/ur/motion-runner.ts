@@ -7,7 +7,7 @@ import { asCellError, CellError } from "../../base/errors.js";
 import type { Transform } from "../../base/transform.js";
 import type { ArmWatch } from "./arm-watch.js";
 import { queueLength, reverseCommand } from "./codec/reverse.js";
-import { checkJointMotion, checkLinearMotion, type UrEnvelope } from "./envelope.js";
+import { checkJointWay, checkLinearWay, type UrEnvelope } from "./envelope.js";
 import {
   forward,
   poseError,
@@ -16,20 +16,12 @@ import {
   type JointLimits,
   type Joints,
 } from "./kinematics.js";
-import type { ReverseLink } from "./reverse-link.js";
+import type { ArmCommand, JudgedMoves, ReverseLink } from "./reverse-link.js";
 import type { UrSample } from "./ur-sample.js";
 import type { JointPace, LinearPace, MotionTolerance, MoveReport } from "./ur-types.js";
 
-interface Move {
-  readonly kind: number;
-  readonly values: readonly number[];
-  readonly speed: number;
-  readonly acceleration: number;
-  readonly blend: number;
-}
-
 interface Course {
-  readonly moves: readonly Move[];
+  readonly moves: JudgedMoves;
   readonly target: Joints;
   readonly goal: Transform;
   readonly expectedS: number;
@@ -75,34 +67,22 @@ export class MotionRunner {
         `UR: ${points.length} points in one path, 1 to ${queueLength} are possible`,
       );
     }
-    if (!(pace.blendM >= 0 && pace.blendM <= 0.2)) {
-      throw new CellError("SAFETY_ENVELOPE", `UR: blend radius of ${pace.blendM} m`);
-    }
     const { envelope, joints } = this.limits;
-    const { speedRadS, accelerationRadS2 } = pace;
-    let at = this.start().q;
-    let expectedS = 0;
-    const moves = points.map((point, i): Move => {
-      const target = checkJointMotion(
-        envelope,
-        this.geometry(),
-        joints,
-        at,
-        point,
-        speedRadS,
-        accelerationRadS2,
-      );
-      const way = Math.max(...target.map((value, k) => Math.abs(value - (at[k] ?? 0))));
-      expectedS += way / speedRadS + speedRadS / accelerationRadS2;
-      at = target;
-      return {
-        kind: reverseCommand.MOVE_JOINTS,
-        values: target,
-        speed: speedRadS,
-        acceleration: accelerationRadS2,
-        blend: i === points.length - 1 ? 0 : pace.blendM,
-      };
+    const { speedRadS: speed, accelerationRadS2: acceleration } = pace;
+    const { q } = this.start();
+    const commands = points.map((values, i): ArmCommand => {
+      const blend = i === points.length - 1 ? 0 : pace.blendM;
+      return { kind: reverseCommand.MOVE_JOINTS, values, speed, acceleration, blend };
     });
+    const moves = this.judge(commands, q);
+    let at = q;
+    let expectedS = 0;
+    for (const point of points) {
+      const target = checkJointWay(envelope, this.geometry(), joints, at, point);
+      const way = Math.max(...target.map((value, k) => Math.abs(value - (at[k] ?? 0))));
+      expectedS += way / speed + speed / acceleration;
+      at = target;
+    }
     return this.perform({ moves, target: at, goal: forward(this.geometry(), at), expectedS }, signal);
   }
 
@@ -112,18 +92,24 @@ export class MotionRunner {
     const { speedMS, accelerationMS2 } = pace;
     const start = this.start();
     const dh = this.geometry();
-    const target = checkLinearMotion(envelope, dh, joints, start.q, goal, speedMS, accelerationMS2);
-    const twist = poseError(forward(dh, start.q), goal);
-    const way = Math.max(Math.hypot(...twist.slice(0, 3)), Math.hypot(...twist.slice(3)));
-    const move: Move = {
+    const move: ArmCommand = {
       kind: reverseCommand.MOVE_LINEAR,
       values: poseVector(goal),
       speed: speedMS,
       acceleration: accelerationMS2,
       blend: 0,
     };
+    const moves = this.judge([move], start.q);
+    const target = checkLinearWay(envelope, dh, joints, start.q, goal, speedMS);
+    const twist = poseError(forward(dh, start.q), goal);
+    const way = Math.max(Math.hypot(...twist.slice(0, 3)), Math.hypot(...twist.slice(3)));
     const expectedS = way / speedMS + speedMS / accelerationMS2;
-    return this.perform({ moves: [move], target, goal, expectedS }, signal);
+    return this.perform({ moves, target, goal, expectedS }, signal);
+  }
+
+  /** Every number of the commands, before anything computes with them. */
+  private judge(commands: readonly ArmCommand[], q: Joints): JudgedMoves {
+    return this.reverse.judge(commands, { joints: q, pose: poseVector(forward(this.geometry(), q)) });
   }
 
   private start(): UrSample {
@@ -136,10 +122,10 @@ export class MotionRunner {
     const motion: NonNullable<typeof this.running> = { interrupted: undefined };
     this.running = motion;
     const startS = monotonicNow();
-    let sequence = 0;
+    const { sequence } = course.moves;
     const staleness = this.watchAge();
     try {
-      for (const move of course.moves) sequence = this.reverse.send(move);
+      this.reverse.send(course.moves);
       const limitS = (1.5 * course.expectedS) / Math.max(0.02, this.watch.sample?.speedFraction ?? 1) + 3;
       let standing: number | undefined;
       const arrived = await this.watch.until(

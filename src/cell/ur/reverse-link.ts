@@ -5,14 +5,9 @@
 import { EventEmitter } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { CellError } from "../../base/errors.js";
-import {
-  decodeReverseStatus,
-  encodeReverseCommand,
-  reverseCommand,
-  statusLength,
-  type ReverseCommand,
-  type ReverseStatus,
-} from "./codec/reverse.js";
+import type { ArmEnvelope } from "../envelope.js";
+import type { ArmMessage } from "../native.js";
+import { decodeReverseStatus, reverseCommand, statusLength, type ReverseStatus } from "./codec/reverse.js";
 import { Condition } from "./link.js";
 
 interface Events {
@@ -24,6 +19,25 @@ export interface ReverseLinkOptions {
   /** Silence after which the script stops the arm. */
   readonly readTimeoutS: number;
   readonly keepAliveS: number;
+  /** Judges every command and makes its bytes. */
+  readonly envelope: ArmEnvelope;
+}
+
+/** A command before it has its place in the row. */
+export type ArmCommand = Omit<ArmMessage, "sequence" | "timeoutMs">;
+
+/** Where the arm stands when a motion begins. */
+export interface ArmStart {
+  readonly joints: readonly number[];
+  /** Of the flange in the base frame: position, m, and rotation vector, rad. */
+  readonly pose: readonly number[];
+}
+
+/** Moves that were judged, as the bytes that will go out. */
+export interface JudgedMoves {
+  readonly messages: readonly Buffer[];
+  /** Of the last one. */
+  readonly sequence: number;
 }
 
 export class ReverseLink extends EventEmitter<Events> {
@@ -107,11 +121,15 @@ export class ReverseLink extends EventEmitter<Events> {
     this.timer = setInterval(alive, this.options.keepAliveS * 1e3);
   }
 
-  private write(command: Omit<ReverseCommand, "sequence" | "timeoutMs">): void {
+  private write(command: ArmCommand): void {
     const { socket } = this;
     if (!socket || socket.destroyed) return;
+    socket.write(this.encode(command, this.sequence));
+  }
+
+  private encode(command: ArmCommand, sequence: number): Buffer {
     const timeoutMs = Math.round(this.options.readTimeoutS * 1e3);
-    socket.write(encodeReverseCommand({ ...command, sequence: this.sequence, timeoutMs }));
+    return this.options.envelope.encode({ ...command, sequence, timeoutMs });
   }
 
   /** Waits until the script has connected back. */
@@ -133,12 +151,25 @@ export class ReverseLink extends EventEmitter<Events> {
     this.changed.check();
   }
 
-  /** Sends a command. @returns its sequence number. @throws CellError LINK_CLOSED */
-  send(command: Omit<ReverseCommand, "sequence" | "timeoutMs">): number {
+  /**
+   * Has moves judged, one as a step from the other, all of them before the first goes out.
+   * @throws CellError SAFETY_ENVELOPE
+   */
+  judge(moves: readonly ArmCommand[], start: ArmStart): JudgedMoves {
+    this.options.envelope.standsAt(start.joints, start.pose);
+    const messages = moves.map((move, i) => this.encode(move, this.sequence + i + 1));
+    return { messages, sequence: this.sequence + messages.length };
+  }
+
+  /**
+   * Sends moves that were judged. @throws CellError LINK_CLOSED; SAFETY_STOPPED when a stop came since they were judged
+   */
+  send({ messages, sequence }: JudgedMoves): void {
     if (!this.socket) throw new CellError("LINK_CLOSED", "UR: the control program is not connected");
-    this.sequence++;
-    this.write(command);
-    return this.sequence;
+    if (sequence !== this.sequence + messages.length)
+      throw new CellError("SAFETY_STOPPED", "UR: stopped before the motion began");
+    this.sequence = sequence;
+    for (const message of messages) this.socket.write(message);
   }
 
   /** Brakes the arm; does nothing when nobody listens. Never throws. */

@@ -6,6 +6,7 @@
 import { EventEmitter } from "node:events";
 import { CellError } from "../../base/errors.js";
 import type { Transform } from "../../base/transform.js";
+import { ArmEnvelope } from "../envelope.js";
 import { ArmWatch, safetyText, seenState } from "./arm-watch.js";
 import { checkModel, checkVersion, ownGeometry, powerUp, unlockProtectiveStop } from "./bring-up.js";
 import { robotModeName } from "./codec/enums.js";
@@ -81,7 +82,9 @@ export class UrRobot extends EventEmitter<UrEvents> {
     });
     this.dashboard = new DashboardClient({ host, port: ports.dashboard, bannerLimitS: 10, replyLimitS: 5 });
     this.primary = new PrimaryClient(host, ports.primary);
+    const jointLimits = jointLimitsOf(profile);
     this.reverse = new ReverseLink({
+      envelope: new ArmEnvelope({ ...envelope, lowerRad: jointLimits.lower, upperRad: jointLimits.upper }),
       readTimeoutS: options.readTimeoutS ?? 0.15,
       keepAliveS: options.keepAliveS ?? 0.025,
     });
@@ -100,7 +103,7 @@ export class UrRobot extends EventEmitter<UrEvents> {
       this.reverse,
       {
         envelope,
-        joints: jointLimitsOf(profile),
+        joints: jointLimits,
         tolerance,
         stopDecelerationRadS2: this.stopDecelerationRadS2,
       },

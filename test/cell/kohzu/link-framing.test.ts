@@ -2,8 +2,10 @@
 import t from "tap";
 import fc from "fast-check";
 import { CellError } from "../../../src/base/errors.js";
+import { StageEnvelope } from "../../../src/cell/envelope.js";
 import { KohzuLink } from "../../../src/cell/kohzu/kohzu-link.js";
 import type { ByteLink } from "../../../src/cell/links/byte-link.js";
+import { cellAxes } from "./rig.js";
 
 /** A line at whose other end the test writes whatever it likes. */
 class OpenLine implements ByteLink {
@@ -34,8 +36,12 @@ const replies = {
   sc: { request: ["RDP", [1, 0]], reply: "C\tRDP1\t-1234\r\n", value: "-1234", spontaneous: "" },
 } as const;
 
+const axes = await cellAxes();
 const linkOf = (family: "aries" | "sc", line: OpenLine): KohzuLink =>
-  new KohzuLink(line, { device: "stages", family, stx: family === "sc", replyTimeoutS: 5, quietS: 0.001 });
+  new KohzuLink(line, {
+    ...{ device: "stages", family, stx: family === "sc", replyTimeoutS: 5, quietS: 0.001 },
+    envelope: new StageEnvelope("stages", family, axes),
+  });
 
 for (const family of ["aries", "sc"] as const)
   t.test(`${family}: a reply at every split point, behind a spontaneous line`, async (t) => {

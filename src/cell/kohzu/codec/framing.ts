@@ -4,7 +4,6 @@
  * puts STX before every request, TCP never.
  */
 import { CellError } from "../../../base/errors.js";
-import { int32, wireInteger } from "../../../base/units.js";
 
 /** Coordinates are 28-bit: pulses and encoder counts lie within these bounds everywhere. */
 export const minPulses = -134_217_728;
@@ -16,8 +15,6 @@ export type ResponseMethod = (typeof ResponseMethod)[keyof typeof ResponseMethod
 
 /** The bytes of one request. @param stx true on a serial line, false on TCP. */
 export function encodeRequest(command: string, parameters: readonly number[], stx: boolean): Buffer {
-  for (const parameter of parameters)
-    wireInteger(parameter, int32.low, int32.high, `a parameter of ${command}`);
   return Buffer.from(`${stx ? "\x02" : ""}${command}${parameters.join("/")}\r\n`, "latin1");
 }
 
