@@ -12,8 +12,10 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { monotonicNow } from "../../src/base/clock.js";
 import { projectRoot } from "../../src/base/paths.js";
+import { StageEnvelope } from "../../src/cell/envelope.js";
 import { KohzuLink } from "../../src/cell/kohzu/kohzu-link.js";
 import { SerialLink } from "../../src/cell/links/serial-link.js";
+import { cellAxes } from "../cell/kohzu/rig.js";
 
 const program = process.env["SURGICLAW_SERIAL_BENCH"] ?? path.join(projectRoot, "build/bin/serial-bench");
 const rounds = 8;
@@ -59,6 +61,7 @@ async function compare(line: string, nsPerByte: number, exchanges: number): Prom
   const plain = new Peer("client", await far.line());
   const link = new KohzuLink(new SerialLink({ path: await device.line(), baudRate: 115_200 }), {
     ...{ device: "stages", replyTimeoutS: 2, quietS: 0.05, family: "aries", stx: true },
+    envelope: new StageEnvelope("stages", "aries", await cellAxes()),
   });
   await link.open();
   const times: Record<"ours" | "plain", number[]> = { ours: [], plain: [] };

@@ -1,7 +1,7 @@
 /**
  * The kill campaign: the daemon is killed, held, stalled, its disk filled or a device taken away at random moments of
  * procedures on the twin, again and again. Afterwards an independent checker explains every motion that the twin saw.
- *   npm run test:kill -- --runs 200        SURGICLAW_SEED=N repeats a campaign
+ *   npm run test:kill -- --runs 200 --seed 11
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
 import t, { type Test } from "tap";
@@ -16,7 +16,7 @@ const runs = Number(process.env["SURGICLAW_KILL_RUNS"] ?? 2);
 /** Fixed within `npm test`, drawn anew by `npm run test:kill`. */
 const campaignSeed = Number(process.env["SURGICLAW_SEED"] ?? 11);
 /** One twin serves so many runs: it keeps its history for a quarter of an hour. */
-const perTwin = 4;
+const perTwin = 10;
 const runLimitS = 240;
 
 const blocker = pathToFileURL(fileURLToPath(new URL("./block-on-signal.js", import.meta.url))).href;

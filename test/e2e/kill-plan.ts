@@ -30,17 +30,21 @@ export interface KillRun {
   readonly heldS: number;
 }
 
-/** From the beginning of a procedure: focus, registration with its many moves, and what follows. */
-const longestWaitS = 45;
+/** Focus, and registration with its many moves, lie within the first seconds of a procedure. */
+const earlyS = 12;
+/** Alignment, pickup and the strokes. */
+const longestWaitS = 60;
+/** The share of moments that are drawn from the whole procedure; waiting for them is what a campaign spends its time on. */
+const lateShare = 0.25;
 
-/** Kinds in turn from a random beginning, so that few runs see different ones; moments anywhere. */
+/** Kinds in turn from a random beginning, so that few runs see different ones; moments anywhere, the early ones more often. */
 export function drawRuns(count: number, seed: number): readonly KillRun[] {
   const random = new Random(seed, "kill campaign");
   const first = Math.floor(random.uniform(0, kinds.length));
   return Array.from({ length: count }, (_, index) => ({
     number: index + 1,
     kind: kinds[(first + index) % kinds.length] ?? "kill",
-    afterS: random.uniform(0, longestWaitS),
+    afterS: random.uniform(0, random.uniform(0, 1) < lateShare ? longestWaitS : earlyS),
     heldS: random.uniform(1, 4),
   }));
 }
