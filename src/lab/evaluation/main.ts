@@ -55,6 +55,8 @@ async function main(): Promise<void> {
     const rejudged = await rejudgeRecord(audit);
     const guardian = await readGuardianLog(path.join(path.dirname(recording), "guardian.log"));
     const unexplained = explainMotions(await truth.motions(), good, actsOf(guardian));
+    for (const motion of unexplained)
+      process.stderr.write(`nothing on record explains this motion: ${JSON.stringify(motion)}\n`);
     const first = good[0]?.monotonicS ?? 0;
     const last = good.at(-1)?.monotonicS ?? 0;
     const summary = {

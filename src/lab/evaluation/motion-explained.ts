@@ -14,6 +14,12 @@ const afterStopS = 1;
 const slackS = 0.35;
 
 /**
+ * The twin tells two motions of an axis apart by a rest of 50 ms, looked for every 10 ms: what ends with one skill and begins
+ * with the next is one motion to it when the decision between them took less, s.
+ */
+const joinedS = 0.06;
+
+/**
  * Spans in which the log says that something may move: from a durable start of a skill (or of the daemon's own setting
  * up) to its end, and after a stop until rest. Where a log breaks off, with its process, the guardian's log (moments of
  * its acts, monotonic s) says when it stopped what was under way. The entries may be those of several recordings, in order.
@@ -51,6 +57,18 @@ export function explainedIntervals(
   return result;
 }
 
+/** Spans that follow each other within `joinedS` as one; their order is that of the log. */
+function joined(intervals: readonly Interval[]): Interval[] {
+  const result: Interval[] = [];
+  for (const interval of intervals) {
+    const last = result.at(-1);
+    if (last === undefined || interval.fromS < last.fromS || interval.fromS - last.toS > joinedS)
+      result.push(interval);
+    else result[result.length - 1] = { fromS: last.fromS, toS: Math.max(last.toS, interval.toS) };
+  }
+  return result;
+}
+
 /** Motions since the first entry that neither log covers. */
 export function explainMotions(
   motions: readonly TruthMotion[],
@@ -58,7 +76,7 @@ export function explainMotions(
   guardianActsS: readonly number[] = [],
 ): TruthMotion[] {
   const beginS = entries[0]?.monotonicS ?? Infinity;
-  const intervals = explainedIntervals(entries, guardianActsS);
+  const intervals = joined(explainedIntervals(entries, guardianActsS));
   return motions.filter((motion) => {
     if (motion.startS < beginS) return false;
     const endS = motion.endS ?? motion.startS;

@@ -1,6 +1,7 @@
 import t from "tap";
 import { explainedIntervals, explainMotions } from "../../../src/lab/evaluation/motion-explained.js";
 import type { TruthMotion } from "../../../src/lab/evaluation/truth-client.js";
+import { MotionLog } from "../../../src/twin/motion-log.js";
 import { logOpened, type AuditEntry } from "../../../src/record/audit-entry.js";
 
 const log = (...entries: [number, string][]): AuditEntry[] =>
@@ -44,6 +45,38 @@ t.test("a motion within a skill, or within the daemon's own setting up, is expla
   t.same(explainMotions([moved(14, 17)], entries), [moved(14, 17)], "nor go on after the end");
   t.same(explainMotions([moved(16)], entries), [moved(16)], "also when it still moves");
 });
+
+t.test(
+  "a motion that ends with one skill and one that begins with the next are one to the twin",
+  async (t) => {
+    const entries = (gapS: number): AuditEntry[] =>
+      log(
+        [0, logOpened],
+        [10, "skill.start"],
+        [15, "skill.end"],
+        [15 + gapS, "skill.start"],
+        [20, "skill.end"],
+      );
+    const across = moved(14, 17);
+    t.same(explainMotions([across], entries(0.045)), []);
+    t.same(explainMotions([across], entries(0.2)), [across], "a longer pause has an end of the motion in it");
+    t.same(
+      explainMotions([moved(14, 20.5)], entries(0.045)),
+      [moved(14, 20.5)],
+      "nor go on after the second",
+    );
+
+    // Why: the twin's own log, given two motions with 45 ms of rest between them.
+    const twin = new MotionLog();
+    for (let k = 0; k <= 300; k++) {
+      const timeS = k / 100;
+      const position = Math.min(timeS, 1) + Math.max(0, Math.min(timeS, 2) - 1.045);
+      twin.observe("stage", 6, position, timeS, 1e-6);
+    }
+    t.match(twin.all(), [{ startS: 0.01, endS: 2 }]);
+    t.equal(twin.all().length, 1);
+  },
+);
 
 t.test("coming to rest after a stop is explained, a second motion is not", async (t) => {
   const entries = log([0, logOpened], [10, "skill.start"], [12, "operator.stop"], [12.1, "skill.end"]);
