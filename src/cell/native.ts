@@ -351,16 +351,23 @@ export interface NativeNeedleEnvelope {
   registers(address: number, values: readonly number[]): readonly number[];
 }
 
-export interface ArmLimits {
-  readonly lowerRad: readonly number[];
-  readonly upperRad: readonly number[];
+/** How far and how fast one command may move the arm. */
+export interface ArmPaceLimits {
+  /** Largest change of one joint in one command, rad. */
   readonly maxJointStepRad: number;
   readonly maxJointSpeedRadS: number;
   readonly maxJointAccelerationRadS2: number;
+  /** Largest way of the flange in one linear command, m. */
   readonly maxLinearStepM: number;
   readonly maxLinearSpeedMS: number;
   readonly maxLinearAccelerationMS2: number;
+  /** Largest radius by which points of a path are rounded, m. */
   readonly maxBlendM: number;
+}
+
+export interface ArmLimits extends ArmPaceLimits {
+  readonly lowerRad: readonly number[];
+  readonly upperRad: readonly number[];
 }
 
 /** A command to the control program of the arm (src/cell/ur/codec/reverse.ts). */

@@ -13,20 +13,11 @@ import {
   type Transform,
   type Vec3,
 } from "../../base/transform.js";
+import type { ArmPaceLimits } from "../native.js";
 import { forward, inverse, joints, type DhParameters, type JointLimits, type Joints } from "./kinematics.js";
 import { defaultSingularityLimits, singularityMeasures, type SingularityLimits } from "./singularity.js";
 
-export interface UrEnvelope {
-  /** Largest change of one joint in one command, rad. */
-  readonly maxJointStepRad: number;
-  readonly maxJointSpeedRadS: number;
-  readonly maxJointAccelerationRadS2: number;
-  /** Largest way of the flange in one linear command, m. */
-  readonly maxLinearStepM: number;
-  readonly maxLinearSpeedMS: number;
-  readonly maxLinearAccelerationMS2: number;
-  /** Largest radius by which points of a path are rounded, m. */
-  readonly maxBlendM: number;
+export interface UrEnvelope extends ArmPaceLimits {
   /** Where the origin of the flange may be, base frame, m. */
   readonly flangeBox?: { readonly lower: Vec3; readonly upper: Vec3 };
   readonly singularity: SingularityLimits;
