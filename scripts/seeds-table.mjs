@@ -1,6 +1,6 @@
 /**
  * Reads the summaries that seeds.sh collected, prints one row per seed and exits 0 only when every run completed
- * within the published thresholds with no dispatched violation.
+ * within the published thresholds with no dispatched violation and every motion of the cell explained.
  *   node scripts/seeds-table.mjs FOLDER SEED ...
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -29,6 +29,7 @@ const rows = seeds.map((seed) => {
   if (summary.completed !== true) why.push("not completed");
   if (targets.length === 0) why.push("no targets");
   if (summary.dispatchedViolations !== 0) why.push(`${summary.dispatchedViolations} dispatched violations`);
+  if (summary.unexplainedMotions !== 0) why.push(`${summary.unexplainedMotions} unexplained motions`);
   const measured = {};
   for (const [key, limit] of Object.entries(limits)) {
     measured[key] = worst(targets, key);
