@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -178,6 +179,34 @@ TEST_F(Process, stopsEverythingWhenTheDaemonEnds) {
   EXPECT_EQ(needleHeard(), "/1 1 move abs 5\r\n/01 estop\n");
   EXPECT_NE(logText().find("\"reason\":\"end_of_stream\""), std::string::npos);
   EXPECT_NE(logText().find("\"event\":\"stop_answered\""), std::string::npos);
+}
+
+TEST_F(Process, stopsEverythingWhileTheDiskOfItsLogHangs) {
+  // A log that takes nothing: a pipe that is full and that nobody reads.
+  ::unlink(log.c_str());
+  ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+  const int pipe = ::open(log.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(pipe, 0);
+  const std::string filling(4096, 'x');
+  while (::write(pipe, filling.data(), filling.size()) > 0) {
+  }
+  start(stage.port());
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_TRUE(waitUntil([&] { return needleHeard() == "\r\n/01 estop\n"; }));
+  EXPECT_TRUE(waitUntil([&] { return stage.count("STP0/1") > 0; }));
+  // Once the disk takes it, the account is whole.
+  std::string said;
+  char bytes[4096];
+  EXPECT_TRUE(waitUntil([&] {
+    ssize_t got = 0;
+    while ((got = ::read(pipe, bytes, sizeof bytes)) > 0) said.append(bytes, static_cast<size_t>(got));
+    return said.find("\"event\":\"ended\"") != std::string::npos;
+  }));
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_LT(said.find("\"event\":\"stop_sent\""), said.find("\"event\":\"triggered\""));
+  ::close(pipe);
 }
 
 TEST_F(Process, retractsANeedleThatIsInTissueAfterTheStop) {
