@@ -21,7 +21,7 @@ const { methods, eventSchemas, protocolVersion } = await import(
 );
 const { prerequisites } = await import(path.join(dist, "src/agent/safety/prerequisites.js"));
 const { conditionIds, conditionText } = await import(path.join(dist, "src/agent/safety/conditions.js"));
-const { invariants } = await import(path.join(dist, "src/agent/safety/guard.js"));
+const { guardRules, invariants } = await import(path.join(dist, "src/agent/safety/guard.js"));
 const { profileJsonSchema } = await import(path.join(dist, "src/cell/profile.js"));
 const { gateCaseSchema, replyMetadataSchema } = await import(
   path.join(dist, "src/agent/perception/gate-case.js")
@@ -83,6 +83,16 @@ function skillTable(conditions, mark) {
 
 const prerequisiteTable = () =>
   skillTable(conditionIds, (skill, condition) => prerequisites[skill][condition]);
+
+function guardRuleTable() {
+  const rows = Object.entries(guardRules).map(([id, { source, limit, clear }]) => {
+    const text = id === "stateFresh" ? "the state is fresh (every skill but the stop)" : conditionText[id];
+    return `| ${[text, source, limit, clear].map(cell).join(" | ")} |`;
+  });
+  return ["| invariant | looked at | lost when | may run again when |", "|---|---|---|---|", ...rows].join(
+    "\n",
+  );
+}
 
 function invariantTable() {
   const watched = conditionIds.filter((id) => skillNames.some((skill) => invariants[skill].includes(id)));
@@ -199,9 +209,13 @@ const wanted = {
   "docs/hazards.md": between(await read("docs/hazards.md"), "hazards", await hazardTable()),
   "docs/gate.md": between(
     between(
-      between(await read("docs/gate.md"), "prerequisites", prerequisiteTable()),
-      "invariants",
-      invariantTable(),
+      between(
+        between(await read("docs/gate.md"), "prerequisites", prerequisiteTable()),
+        "invariants",
+        invariantTable(),
+      ),
+      "limits of the invariants",
+      guardRuleTable(),
     ),
     "failure modes",
     failureTable(),

@@ -159,8 +159,6 @@ function watchGuard(
     if (lost !== undefined) breakOff(new CellError("SAFETY_GUARD", lost.detail));
   };
   const unsubscribe = ports.watchState?.(judge);
-  // Also with a subscription: devices that fall silent report nothing.
-  const period = unsubscribe === undefined ? options.guardPeriodS : stateAgeS / 2;
   const poll = async (): Promise<void> => {
     while (!ended.aborted) {
       try {
@@ -169,9 +167,10 @@ function watchGuard(
       } catch (error) {
         breakOff(new CellError("SAFETY_GUARD", "the cell state cannot be read", { cause: error }));
       }
-      await ports.clock.sleep(period, ended).catch(() => undefined);
+      await ports.clock.sleep(options.guardPeriodS, ended).catch(() => undefined);
     }
   };
+  // Also with a subscription: devices that fall silent report nothing.
   void poll();
   return () => unsubscribe?.();
 }

@@ -33,8 +33,8 @@ export interface LoopPorts {
   /** The state as measured now. */
   readState(): Promise<CellState>;
   /**
-   * Calls the listener with every new state, at the devices' own rate, until the returned function is called. Without it
-   * the guard reads the state itself, every `guardPeriodS`.
+   * Calls the listener with every new state, at the devices' own rate, until the returned function is called. The guard
+   * reads the state itself besides, every `guardPeriodS`.
    */
   watchState?(listener: (state: CellState) => void): () => void;
   /** Ends all motion now: unconditional, independent of any believed state. Idempotent. */
@@ -55,7 +55,7 @@ export interface LoopOptions {
   readonly refusalBudget: number;
   /** Longest wait for a reply, s; below the age limit of an observation. */
   readonly reasonerBudgetS: number;
-  /** Between looks of the guard where devices do not report by themselves, s. */
+  /** Between looks of the guard whether or not devices report by themselves, s. */
   readonly guardPeriodS: number;
   /** How long a stopped skill may take to end, s. */
   readonly settleLimitS: number;

@@ -41,6 +41,56 @@ export const invariants: Readonly<Record<SkillName, readonly GuardedCondition[]>
   [Skill.stop]: [],
 };
 
+export type Invariant = GuardedCondition | "stateFresh";
+
+export interface GuardRule {
+  /** What is looked at, and how often at least, for people. */
+  readonly source: string;
+  /** From where on it counts as lost. */
+  readonly limit: string;
+  /** What must be so before the gate permits the skill again; nothing resumes by itself. */
+  readonly clear: string;
+}
+
+/** Every look judges all of them: with each sample of the arm (125 Hz on a CB3), and every 20 ms whatever reports. */
+export const guardRules: Readonly<Record<Invariant, GuardRule>> = {
+  stateFresh: {
+    source: "age of the arm's newest sample",
+    limit: "older than 1 s",
+    clear: "samples come again",
+  },
+  noStopLatched: {
+    source: "the arm's safety state (125 Hz), the stop latch",
+    limit: "any stop, or unknown",
+    clear: "every stop is released, and a person has reset",
+  },
+  selfCheckPassed: {
+    source: "the arbiter of faults (every 20 ms)",
+    limit: "any fault that refuses or stops",
+    clear: "the fault's own clear condition, or an override where its rule permits one",
+  },
+  camerasOnline: {
+    source: "time since each camera's newest frame",
+    limit: "loop.frameMaxAgeS (1 s)",
+    clear: "all cameras deliver",
+  },
+  notNearSingularity: {
+    source: "the arm's joints (125 Hz)",
+    limit: "a measure below 0.12",
+    clear: "all measures above 0.144",
+  },
+  registered: {
+    source: "the session's registration",
+    limit: "dropped, by a restarted camera or lost positions",
+    clear: "a registration within its limits",
+  },
+  needleOutOfTissue: {
+    source: "the session's account of the stroke",
+    limit: "inside, or unknown",
+    clear: "the needle is withdrawn",
+  },
+};
+
 export interface GuardLimits {
   readonly cameras: readonly string[];
   /** Oldest state that still says something about a running skill, s. */
@@ -48,7 +98,8 @@ export interface GuardLimits {
 }
 
 export interface LostInvariant {
-  readonly condition: GuardedCondition | "stateFresh";
+  readonly condition: Invariant;
+  /** What was lost, and what it takes until the skill may run again. */
   readonly detail: string;
 }
 
@@ -65,14 +116,15 @@ export function lostInvariant(
   if (!(age <= limits.stateAgeS)) {
     return {
       condition: "stateFresh",
-      detail: `the cell state is ${age.toFixed(3)} s old, limit ${limits.stateAgeS} s`,
+      detail: `the cell state is ${age.toFixed(3)} s old, limit ${limits.stateAgeS} s; until ${guardRules.stateFresh.clear}`,
     };
   }
   for (const condition of watched) {
     const value = guarded(condition, state, limits);
     if (value !== true) {
       const how = value === false ? "no longer so" : "no longer known";
-      return { condition, detail: `${skill} requires that ${conditionText[condition]}: ${how}` };
+      const detail = `${skill} requires that ${conditionText[condition]}: ${how}; until ${guardRules[condition].clear}`;
+      return { condition, detail };
     }
   }
   return undefined;

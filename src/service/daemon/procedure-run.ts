@@ -147,6 +147,12 @@ export class ProcedureRun {
           progress.advance();
           return Promise.resolve(observer.readState());
         },
+        watchState: (listener) => {
+          const { robot } = devices.arm;
+          const onSample = (): void => listener(observer.readState());
+          robot.on("sample", onSample);
+          return () => robot.off("sample", onSample);
+        },
         stop: halt,
         isTerminal: (state) => (this.planning ? this.isReadyToPlan(state) : isImplanted(state)),
         goal: this.planning

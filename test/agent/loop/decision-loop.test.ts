@@ -166,6 +166,26 @@ t.test("a lost invariant stops motion first, then the cell is observed anew", as
   t.match(end?.data, { code: "SAFETY_GUARD" });
 });
 
+t.test("a state that a device reports is judged in the same turn", async (t) => {
+  const cell = new FakeCell();
+  let stopsAtOnce = 0;
+  cell.programs[Skill.registration] = async ({ signal }) => {
+    t.ok(cell.watched, "the guard listens while a skill runs");
+    cell.reports = true;
+    const before = cell.stops;
+    cell.change({ protectiveStop: true });
+    stopsAtOnce = cell.stops - before;
+    cell.reports = false;
+    t.ok(signal.aborted);
+    cell.change({ protectiveStop: false, registered: true });
+    return { status: "succeeded", detail: "done" };
+  };
+  const result = await cell.loop({ guardPeriodS: 10 }).run(never);
+  t.equal(stopsAtOnce, 1);
+  t.equal(result.counts.skillsFailed, 1);
+  t.notOk(cell.watched, "and no longer");
+});
+
 t.test("a skill that fails without changing anything ends in SAFE_STOP and a person", async (t) => {
   const cell = new FakeCell();
   cell.programs[Skill.focus] = async () => ({

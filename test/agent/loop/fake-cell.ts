@@ -81,8 +81,17 @@ export class FakeCell {
   diskFull = false;
   onObserve: ((cycle: number) => void) | undefined;
 
+  /** Whether devices report by themselves; the listeners of `watchState` hear every change then. */
+  reports = false;
+  private readonly listeners = new Set<(state: CellState) => void>();
+
   change(changes: Partial<CellState>): void {
     this.state = { ...this.state, ...changes };
+    if (this.reports) for (const listener of this.listeners) listener(this.now());
+  }
+
+  get watched(): boolean {
+    return this.listeners.size > 0;
   }
 
   advance(): void {
@@ -126,6 +135,10 @@ export class FakeCell {
       },
       skills: registry,
       latch: this.latch,
+      watchState: (listener) => {
+        this.listeners.add(listener);
+        return () => this.listeners.delete(listener);
+      },
       audit: {
         append: async (actor, action, data) => {
           if (this.diskFull) throw new CellError("AUDIT_WRITE", "disk full");
