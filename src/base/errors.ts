@@ -395,6 +395,13 @@ export const errorCatalogue = {
     "a defect in this program",
     "report it with the log; the cell was stopped",
   ),
+  RENDERING_UNAVAILABLE: entry(
+    7002,
+    "software",
+    false,
+    "this machine cannot draw without a display: EGL, its surfaceless platform or OpenGL is missing",
+    "install libegl1, libgl1 and libgl1-mesa-dri (Debian), or `npm run setup`",
+  ),
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

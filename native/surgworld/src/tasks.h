@@ -1,0 +1,14 @@
+// The definitions of all tasks, one file each.
+#pragma once
+
+#include "surgiclaw/surgworld/task.h"
+
+namespace surgiclaw::surgworld {
+
+TaskDefinition blockPick();
+TaskDefinition needlePick();
+TaskDefinition pegTransfer();
+TaskDefinition shuntInsert();
+TaskDefinition gauzePull();
+
+}  // namespace surgiclaw::surgworld
