@@ -123,10 +123,17 @@ build_native() {
   printf '%s\n' "$now" >"$stamp"
 }
 
+# Solvers of some calibrations: built once, by itself where the system lets it be built at all.
+build_opencv4nodejs() {
+  [[ $mode == full ]] || return 0
+  bash scripts/build-opencv4nodejs.sh
+}
+
 check_node
 install_packages
 install_npm_packages
 link_commands
 compile_typescript
 build_native
+build_opencv4nodejs
 if ((SECONDS - script_began > 2)); then say "set-up complete; log: ${log#"$root"/}"; fi

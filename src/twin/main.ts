@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { readCellFile } from "../base/cell-file.js";
 import { asCellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
+import { readTargetFile } from "../base/target-file.js";
 import { placeSchema } from "./place.js";
 import { readScenario } from "./scenario.js";
 import { Twin } from "./twin.js";
@@ -15,6 +16,7 @@ const usage = `surgiclaw twin: the simulated cell, on the devices' real protocol
   --scenario NAME   a file of src/twin/scenarios, or a path (default: default)
   --seed N          draws the cell (default 7)
   --cell FILE       the cell's drawing (default calibration/reference-cell.yaml)
+  --target FILE     the calibration target that can be mounted (default calibration/target-chessboard.yaml)
   --place JSON      other addresses and ports, as in docs/twin.md
   --stay            keep running when standard input closes
 `;
@@ -25,6 +27,10 @@ const { values } = parseArgs({
     scenario: { type: "string", default: "default" },
     seed: { type: "string", default: "7" },
     cell: { type: "string", default: path.join(projectRoot, "calibration", "reference-cell.yaml") },
+    target: {
+      type: "string",
+      default: path.join(projectRoot, "calibration", "target-chessboard.yaml"),
+    },
     place: { type: "string", default: "{}" },
     stay: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -40,7 +46,13 @@ try {
   const place = placeSchema.parse({ ...(JSON.parse(values.place) as object), folder: values.folder });
   const seed = Number(values.seed);
   if (!Number.isInteger(seed)) throw new RangeError(`--seed ${values.seed} is no whole number`);
-  const twin = new Twin(await readCellFile(values.cell), await readScenario(values.scenario), seed, place);
+  const twin = new Twin(
+    await readCellFile(values.cell),
+    await readTargetFile(values.target),
+    await readScenario(values.scenario),
+    seed,
+    place,
+  );
   const end = (): void => {
     void twin.stop().finally(() => process.exit(0));
   };

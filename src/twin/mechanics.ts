@@ -19,6 +19,7 @@ import {
 import { stepLoop, type LoopGeometry, type LoopState } from "./electrode.js";
 import { electrodeSegments, needleSegments, type Segment } from "./needle-shape.js";
 import type { Scenario } from "./scenario.js";
+import { carriedPlate, mountedPlate, type TargetMounting } from "./target-plate.js";
 import {
   drawMotion,
   drawPhantom,
@@ -88,6 +89,15 @@ export interface MechanicsSample {
 export interface MechanicsState extends MechanicsSample {
   readonly segments: readonly Segment[];
   readonly loops: readonly LoopState[];
+  /** The calibration target, world from plate, while it is mounted in place of needle and tissue. */
+  readonly plate?: Transform | undefined;
+}
+
+interface Advance {
+  readonly sample: MechanicsSample;
+  readonly tip: Transform;
+  readonly cartridge: Transform;
+  readonly slide: Transform;
 }
 
 interface StandingPoses {
@@ -126,6 +136,8 @@ export class Mechanics {
   private entry: { material: readonly [number, number]; clearance: number } | undefined;
   private sideLoaded = false;
   needleBroken = false;
+  private mounted: { readonly plate: Transform; readonly slide: Transform } | undefined;
+  private mounting: TargetMounting = "off";
 
   constructor(
     private readonly cell: TrueCell,
@@ -147,6 +159,12 @@ export class Mechanics {
     this.lightPhase = this.random.uniform(0, 2 * Math.PI);
   }
 
+  /** An operator mounts the calibration target on the needle's holder, or takes it away; at the next step. */
+  mountTarget(mounting: TargetMounting): void {
+    this.mounting = mounting;
+    this.mounted = undefined;
+  }
+
   private drawArrival(): Vec3 {
     const sigma = this.scenario.imperfections.armRepeatabilityM / 3;
     return [this.random.normal(0, sigma), this.random.normal(0, sigma), this.random.normal(0, sigma)];
@@ -157,10 +175,16 @@ export class Mechanics {
     const fromS = this.lastS ?? nowS;
     const strokes = this.needleMovedSince(fromS, nowS);
     const steps = strokes ? Math.min(4000, Math.max(1, Math.ceil((nowS - fromS) / fineStepS))) : 1;
-    let last: { sample: MechanicsSample; tip: Transform; cartridge: Transform } | undefined;
+    let last: Advance | undefined;
     for (let i = 1; i <= steps; i++) last = this.advance(fromS + ((nowS - fromS) * i) / steps);
     if (last === undefined) throw new RangeError("a step must advance");
     const { sample, tip, cartridge } = last;
+    if (this.mounting !== "off") {
+      const { slide } = last;
+      this.mounted ??= { plate: mountedPlate(this.cell, this.mounting), slide };
+      const plate = carriedPlate(this.mounted.plate, this.mounted.slide, slide);
+      return { ...sample, segments: [], loops: this.loops, plate };
+    }
     const segments = [
       ...electrodeSegments(this.cell.file, this.loops, cartridge, tip, this.cell.tissue, sample.shift),
       ...needleSegments(this.cell.file, tip, this.needleBroken),
@@ -177,7 +201,7 @@ export class Mechanics {
     return false;
   }
 
-  private advance(timeS: number): { sample: MechanicsSample; tip: Transform; cartridge: Transform } {
+  private advance(timeS: number): Advance {
     const joints = this.devices.armJoints(timeS);
     this.followArm(joints, timeS);
     const stages = new Map(stageAxisNumbers.map((axis) => [axis, this.devices.stage(axis, timeS)]));
@@ -195,12 +219,15 @@ export class Mechanics {
       light:
         1 + this.scenario.imperfections.lightDrift * Math.sin(2 * Math.PI * 0.004 * timeS + this.lightPhase),
     };
-    this.touchTissue(timeS, sample, needle);
-    this.touchLoops(timeS, sample, tip, cartridge, needle);
+    // With the target on the holder there is neither needle nor tissue.
+    if (this.mounting === "off") {
+      this.touchTissue(timeS, sample, needle);
+      this.touchLoops(timeS, sample, tip, cartridge, needle);
+    }
     this.lastTip = tip.translation;
     this.lastNeedle = needle;
     this.lastS = timeS;
-    return { sample, tip, cartridge };
+    return { sample, tip, cartridge, slide };
   }
 
   private focusOf(view: 0 | 1, stages: ReadonlyMap<number, number>): number {

@@ -15,13 +15,17 @@ export const sceneLayout = {
   /** Three numbers: shift of the tissue from its rest, world metres. */
   tissueShift: 2,
   segmentCount: 5,
+  /** A calibration target is mounted, 0 or 1. */
+  plateMounted: 6,
   /** Per camera: focus stage (m), image shift x and y (m), online, frozen (0 or 1), three reserved. */
   cameras: 8,
   cameraStride: 8,
   /** Per segment: a (3, m), b (3, m), radius at a and b (m), reflectance, kind. */
   segments: 40,
   segmentStride: 10,
-  length: 1960,
+  /** The target: centre (3, m), u and v axes (3 each), crossings along u and v, pitch (m), white, black. */
+  plate: 1960,
+  length: 1974,
   maxCameras: 4,
   maxSegments: 192,
 } as const;
@@ -51,20 +55,33 @@ export interface SceneCamera {
   readonly frozen: boolean;
 }
 
+/** A plate with a chessboard in place of needle and tissue. Metres; world axes of unit length; square (0, 0) is dark. */
+export interface ScenePlate {
+  readonly origin: Vec3;
+  readonly uAxis: Vec3;
+  readonly vAxis: Vec3;
+  readonly columns: number;
+  readonly rows: number;
+  readonly pitchM: number;
+  readonly white: number;
+  readonly black: number;
+}
+
 export interface SceneState {
   readonly monotonicNs: number;
   readonly light: number;
   readonly tissueShiftM: Vec3;
   readonly cameras: readonly SceneCamera[];
   readonly segments: readonly SceneSegment[];
+  readonly plate?: ScenePlate | undefined;
 }
 
 /**
- * The state as the flat array that `SceneWriter.write` and `renderFrame` take; as short as its segments allow.
+ * The state as the flat array that `SceneWriter.write` and `renderFrame` take; as short as its segments allow where no target is mounted.
  * @throws CellError UNIT_NOT_FINITE, or INTERNAL for more cameras or segments than the layout has room for
  */
 export function packScene(state: SceneState): Float64Array {
-  const { cameras, segments } = state;
+  const { cameras, segments, plate } = state;
   if (cameras.length > sceneLayout.maxCameras || segments.length > sceneLayout.maxSegments) {
     throw new CellError(
       "INTERNAL",
@@ -72,7 +89,11 @@ export function packScene(state: SceneState): Float64Array {
         `there is room for ${sceneLayout.maxCameras} and ${sceneLayout.maxSegments}`,
     );
   }
-  const flat = new Float64Array(sceneLayout.segments + sceneLayout.segmentStride * segments.length);
+  const flat = new Float64Array(
+    plate === undefined
+      ? sceneLayout.segments + sceneLayout.segmentStride * segments.length
+      : sceneLayout.length,
+  );
   flat[sceneLayout.monotonicNs] = state.monotonicNs;
   flat[sceneLayout.light] = state.light;
   flat.set(state.tissueShiftM, sceneLayout.tissueShift);
@@ -83,6 +104,11 @@ export function packScene(state: SceneState): Float64Array {
       [focusM, ...wanderM, online ? 1 : 0, frozen ? 1 : 0],
       sceneLayout.cameras + i * sceneLayout.cameraStride,
     );
+  }
+  if (plate !== undefined) {
+    const { origin, uAxis, vAxis, columns, rows, pitchM, white, black } = plate;
+    flat[sceneLayout.plateMounted] = 1;
+    flat.set([...origin, ...uAxis, ...vAxis, columns, rows, pitchM, white, black], sceneLayout.plate);
   }
   segments.forEach((segment, i) => {
     flat.set(

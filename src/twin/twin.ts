@@ -7,6 +7,7 @@ import path from "node:path";
 import { monotonicNow } from "../base/clock.js";
 import type { CellFile } from "../base/cell-file.js";
 import { CellError } from "../base/errors.js";
+import type { TargetFile } from "../base/target-file.js";
 import { add, type Vec3 } from "../base/transform.js";
 import { cameraFaults, type CameraSwitches } from "./camera-faults.js";
 import { CameraServer } from "./camera-server.js";
@@ -27,12 +28,14 @@ import type { Fault, FaultNow, Scenario } from "./scenario.js";
 import { sceneJson } from "./scene-files.js";
 import { packScene } from "./scene-layout.js";
 import { drawTrueCell, type TrueCell } from "./true-cell.js";
+import { drawPlate, scenePlate, targetMountings, type TruePlate } from "./target-plate.js";
 import { TruthHistory } from "./truth-history.js";
 import { UrController } from "./ur/ur-controller.js";
 import { urFaults } from "./ur/ur-faults.js";
 
 export class Twin {
   readonly cell: TrueCell;
+  private readonly plate: TruePlate;
   readonly events: MechanicsEvent[] = [];
   private readonly ur: UrController;
   private readonly aries: KohzuEmulator;
@@ -60,11 +63,13 @@ export class Twin {
 
   constructor(
     file: CellFile,
+    target: TargetFile,
     private readonly scenario: Scenario,
     seed: number,
     private readonly place: Place,
   ) {
     this.cell = drawTrueCell(file, scenario, seed);
+    this.plate = drawPlate(target, seed);
     this.ur = new UrController({
       host: place.host,
       ports: place.ur,
@@ -163,6 +168,7 @@ export class Twin {
           frozen: this.cameraSwitches.frozen[i as 0 | 1],
         })),
         segments: state.segments,
+        plate: state.plate === undefined ? undefined : scenePlate(this.plate, state.plate),
       }),
     );
     if (nowS - this.lastHistoryS >= 0.0099) {
@@ -213,6 +219,16 @@ export class Twin {
         what: "the needle's end with the hook is gone",
         set: () => (this.mechanics.needleBroken = true),
       },
+      "target-mounted": {
+        what: "a calibration target on the needle's holder, in place of needle and tissue",
+        value: "on: facing both views; view1 or view2: facing that one alone; off: taken away again",
+        set: (value = "on") => {
+          const mounting = targetMountings.find((one) => one === value);
+          if (mounting === undefined)
+            throw new RangeError(`${value} is none of ${targetMountings.join(", ")}`);
+          this.mechanics.mountTarget(mounting);
+        },
+      },
       "link-drop": {
         what: "all connections of a controller close",
         value: "arm or stages",
@@ -234,6 +250,7 @@ export class Twin {
         tissue: this.cell.tissue,
         motion: this.mechanics.motion,
         phantom: this.mechanics.phantom,
+        plate: this.plate,
       }),
       at: ({ timeS }) => this.history.at(Number(timeS)) ?? null,
       now: () => this.state ?? null,

@@ -22,6 +22,8 @@ Napi::Object layoutOf(Napi::Env env) {
   set("segmentCount", optics::layout::kSegmentCount);
   set("cameras", optics::layout::kCameras);
   set("cameraStride", optics::layout::kCameraStride);
+  set("plateMounted", optics::layout::kPlateMounted);
+  set("plate", optics::layout::kPlate);
   set("segments", optics::layout::kSegments);
   set("segmentStride", optics::layout::kSegmentStride);
   set("length", optics::layout::kLength);

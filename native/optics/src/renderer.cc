@@ -7,6 +7,7 @@
 
 #include "body_painter.h"
 #include "noise_tile.h"
+#include "plate_painter.h"
 #include "row_kernels.h"
 #include "surgiclaw/optics/view.h"
 #include "tissue_canvas.h"
@@ -66,7 +67,7 @@ SensorModel sensorModel(const Sensor& sensor, double exposureUs, double gainRaw,
 
 struct Renderer::Parts {
   Parts(const Scene& s, std::size_t c, std::shared_ptr<const NoiseTile> n)
-      : scene(s), camera(c), noise(std::move(n)), canvas(s, c), painter(s.model) {
+      : scene(s), camera(c), noise(std::move(n)), canvas(s, c), painter(s.model), plate(s.model) {
     const CameraScene& settings = scene.cameras[camera];
     for (const Dust& d : settings.dust) {
       dust.push_back(makeOverlay(d.x, d.y, d.radiusPx + 4, [&d](double distance) {
@@ -92,13 +93,21 @@ struct Renderer::Parts {
     constexpr double kLimit = TissueCanvas::kMargin - 2;
     pose = {std::clamp(now.x - then.x, -kLimit, kLimit), std::clamp(now.y - then.y, -kLimit, kLimit),
             PlaneDepth(view, origin, scene.tissue.normal), scene.dofM};
-    painter.prepare(state.segments, view, origin, scene.tissue.normal, scene.dofM);
+    plateInView = state.plate.has_value();
+    if (state.plate)
+      plate.prepare(*state.plate, view, scene.dofM);
+    else
+      painter.prepare(state.segments, view, origin, scene.tissue.normal, scene.dofM);
   }
 
   /// Reflectance, glare and dust of one row, in `line`.
   void drawRow(int y, int x, int count) {
-    canvas.row(pose, y, x, count, line.data());
-    painter.row(y, x, count, line.data());
+    if (plateInView) {
+      plate.row(y, x, count, line.data());
+    } else {
+      canvas.row(pose, y, x, count, line.data());
+      painter.row(y, x, count, line.data());
+    }
     for (const Overlay& overlay : glare)
       overRow(overlay, y, x, count, line.data(), [](float& value, float more) { value += more; });
     for (const Overlay& overlay : dust)
@@ -110,6 +119,9 @@ struct Renderer::Parts {
   std::shared_ptr<const NoiseTile> noise;
   TissueCanvas canvas;
   BodyPainter painter;
+  /// Instead of tissue and bodies while it is mounted.
+  PlatePainter plate;
+  bool plateInView = false;
   std::vector<Overlay> dust;
   std::vector<Overlay> glare;
   TissueCanvas::Pose pose{

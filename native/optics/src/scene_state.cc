@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -22,6 +23,11 @@ std::string systemError(const std::string& what, const std::string& path) {
 
 std::size_t lengthFor(std::size_t segments) { return layout::kSegments + layout::kSegmentStride * segments; }
 
+/// How many numbers of a flat array count.
+std::size_t lengthOf(const double* values, std::size_t segments) {
+  return values[layout::kPlateMounted] != 0 ? layout::kLength : lengthFor(segments);
+}
+
 /// Number of segments in a flat array, checked against its length.
 std::size_t segmentCount(const double* values, std::size_t count) {
   if (count < layout::kSegments)
@@ -32,19 +38,40 @@ std::size_t segmentCount(const double* values, std::size_t count) {
     throw StateError("scene state: " + std::to_string(segments) + " segments, expected 0 to " +
                      std::to_string(kMaxSegments));
   const auto whole = static_cast<std::size_t>(segments);
-  if (count < lengthFor(whole))
+  if (count < lengthOf(values, whole))
     throw StateError("scene state: " + std::to_string(count) + " numbers are too few for " +
-                     std::to_string(whole) + " segments");
+                     std::to_string(whole) + " segments and a target, if there is one");
   return whole;
 }
 
 Vec3 vectorAt(const double* values) { return {values[0], values[1], values[2]}; }
 
+Plate plateAt(const double* v) {
+  const Plate plate{vectorAt(v),
+                    vectorAt(v + 3),
+                    vectorAt(v + 6),
+                    static_cast<int>(std::clamp(v[9], 0.0, 1e3)),
+                    static_cast<int>(std::clamp(v[10], 0.0, 1e3)),
+                    v[11],
+                    v[12],
+                    v[13]};
+  constexpr double kTolerance = 1e-6;
+  const Vec3 &p = plate.uAxis, &q = plate.vAxis;
+  if (std::abs(dot(p, p) - 1) > kTolerance || std::abs(dot(q, q) - 1) > kTolerance ||
+      std::abs(dot(p, q)) > kTolerance)
+    throw StateError("scene state: the axes of the target are not orthonormal");
+  if (plate.columns < 1 || plate.rows < 1 || !(plate.pitchM > 1e-7))
+    throw StateError("scene state: the target has no pattern");
+  return plate;
+}
+
+void append(double*& at, const Vec3& vector) { at = std::copy(vector.begin(), vector.end(), at); }
+
 }  // namespace
 
 SceneState unpackState(const double* values, std::size_t count) {
   const std::size_t segments = segmentCount(values, count);
-  for (std::size_t i = 0; i < lengthFor(segments); ++i) {
+  for (std::size_t i = 0; i < lengthOf(values, segments); ++i) {
     if (!std::isfinite(values[i]))
       throw StateError("scene state: the number at index " + std::to_string(i) + " is not finite");
   }
@@ -67,11 +94,12 @@ SceneState unpackState(const double* values, std::size_t count) {
     state.segments.push_back(
         {vectorAt(s), vectorAt(s + 3), s[6], s[7], s[8], static_cast<SegmentKind>(static_cast<int>(s[9]))});
   }
+  if (values[layout::kPlateMounted] != 0) state.plate = plateAt(values + layout::kPlate);
   return state;
 }
 
 std::vector<double> packState(const SceneState& state) {
-  std::vector<double> values(lengthFor(state.segments.size()), 0.0);
+  std::vector<double> values(state.plate ? layout::kLength : lengthFor(state.segments.size()), 0.0);
   values[layout::kMonotonicNs] = state.monotonicNs;
   values[layout::kLight] = state.light;
   for (std::size_t i = 0; i < 3; ++i) values[layout::kTissueShift + i] = state.tissueShiftM[i];
@@ -95,6 +123,19 @@ std::vector<double> packState(const SceneState& state) {
     s[7] = segment.radiusB;
     s[8] = segment.reflectance;
     s[9] = static_cast<int>(segment.kind);
+  }
+  if (state.plate) {
+    const Plate& plate = *state.plate;
+    values[layout::kPlateMounted] = 1;
+    double* at = values.data() + layout::kPlate;
+    append(at, plate.origin);
+    append(at, plate.uAxis);
+    append(at, plate.vAxis);
+    *at++ = plate.columns;
+    *at++ = plate.rows;
+    *at++ = plate.pitchM;
+    *at++ = plate.white;
+    *at++ = plate.black;
   }
   return values;
 }
@@ -140,7 +181,7 @@ void StateWriter::write(const double* values, std::size_t count) {
   StateFile::Memory& memory = file_.memory();
   const std::uint64_t sequence = memory.sequence.load(std::memory_order_relaxed) | 1;
   memory.sequence.store(sequence, std::memory_order_relaxed);
-  const std::size_t length = lengthFor(segmentCount(values, count));
+  const std::size_t length = lengthOf(values, segmentCount(values, count));
   for (std::size_t i = 0; i < length; ++i) {
     std::uint64_t word;
     std::memcpy(&word, values + i, sizeof word);
@@ -164,6 +205,7 @@ bool StateReader::read(SceneState& state) {
         std::memcpy(&copy_[i], &word, sizeof word);
         if (i == layout::kSegmentCount && copy_[i] >= 0 && copy_[i] <= static_cast<double>(kMaxSegments))
           length = lengthFor(static_cast<std::size_t>(copy_[i]));
+        if (i == layout::kPlateMounted && copy_[i] != 0) length = layout::kLength;
       }
       if (memory.sequence.load(std::memory_order_relaxed) == before) {
         state = unpackState(copy_.data(), length);

@@ -32,6 +32,17 @@ t.test("a state lies where the layout says", (t) => {
   t.end();
 });
 
+t.test("a mounted target lies behind all segments", (t) => {
+  const plate = { columns: 10, rows: 7, pitchM: 1e-4, white: 0.75, black: 0.08 };
+  const flat = packScene({
+    ...needleState(),
+    plate: { origin: [30, 31, 32], uAxis: [0, 1, 0], vAxis: [0, 0, 1], ...plate },
+  });
+  t.equal(flat[6], 1);
+  t.strictSame([...flat.slice(1960)], [30, 31, 32, 0, 1, 0, 0, 0, 1, 10, 7, 1e-4, 0.75, 0.08]);
+  t.end();
+});
+
 t.test("what has no place or no value is refused", (t) => {
   const state = needleState();
   const [segment] = state.segments;

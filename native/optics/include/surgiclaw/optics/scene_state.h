@@ -8,11 +8,15 @@
 //   1                light, multiplier of the illumination
 //   2..4             shift of the tissue from its rest, world metres
 //   5                number of segments
-//   6, 7             reserved, 0
+//   6                a calibration target is mounted in place of needle and tissue (0 or 1)
+//   7                reserved, 0
 //   8 + 8 c          camera c: focus stage (m), image shift x and y (m in the image plane), online, frozen (0
 //   or 1),
 //                    three reserved
 //   40 + 10 s        segment s: a (3, m), b (3, m), radius at a and b (m), reflectance, kind
+//
+//   1960 + k         the target, only where one is mounted: its centre (3, m), its u and v axes (3 each, unit
+//                    vectors), crossings along u and v, pitch (m), reflectance of white and black squares
 //
 // A sequence number that is odd while the array is being written guards it (seqlock): a reader never sees
 // half a state, and the writer never waits.
@@ -22,6 +26,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,11 +43,13 @@ constexpr std::size_t kMonotonicNs = 0;
 constexpr std::size_t kLight = 1;
 constexpr std::size_t kTissueShift = 2;
 constexpr std::size_t kSegmentCount = 5;
+constexpr std::size_t kPlateMounted = 6;
 constexpr std::size_t kCameras = 8;
 constexpr std::size_t kCameraStride = 8;
 constexpr std::size_t kSegments = kCameras + kCameraStride * kMaxCameras;
 constexpr std::size_t kSegmentStride = 10;
-constexpr std::size_t kLength = kSegments + kSegmentStride * kMaxSegments;
+constexpr std::size_t kPlate = kSegments + kSegmentStride * kMaxSegments;
+constexpr std::size_t kLength = kPlate + 14;
 }  // namespace layout
 
 enum class SegmentKind { kNeedle = 0, kHook = 1, kLoop = 2, kThread = 3, kCartridge = 4 };
@@ -66,12 +73,23 @@ struct CameraState {
   bool frozen = false;
 };
 
+/// A calibration target: a flat plate with a chessboard, as an operator mounts it in place of needle and
+/// tissue. Square (0, 0), at negative u and v, is dark.
+struct Plate {
+  Vec3 origin;  ///< centre of the pattern, world
+  Vec3 uAxis, vAxis;
+  int columns, rows;    ///< crossings of lines inside the pattern, along u and v
+  double pitchM;        ///< between lines
+  double white, black;  ///< reflectances
+};
+
 struct SceneState {
   double monotonicNs = 0;
   double light = 1;
   Vec3 tissueShiftM{0, 0, 0};
   std::array<CameraState, kMaxCameras> cameras{};
   std::vector<Segment> segments;
+  std::optional<Plate> plate;
 };
 
 struct StateError : std::runtime_error {
