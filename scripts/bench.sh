@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/common.sh"
-known=(geometry gate rtde serial frames world)
+known=(geometry gate stop lateness rtde serial frames world)
 wanted=("$@")
 [[ ${#wanted[@]} -gt 0 ]] || wanted=("${known[@]}")
 for name in "${wanted[@]}"; do
@@ -18,7 +18,7 @@ mkdir -p "$folder"
 for name in "${wanted[@]}"; do
   say "$name ..."
   case $name in
-    gate | serial | world) node "dist/test/bench/$name-bench.js" "$folder/$name.json" ;;
+    gate | stop | lateness | serial | world) node "dist/test/bench/$name-bench.js" "$folder/$name.json" ;;
     frames)
       bash "$here/interop.sh" --set-up
       node dist/test/bench/frames-bench.js "$folder/frames.json"

@@ -303,6 +303,14 @@ export interface HeartStatus {
   readonly guardianAlive: boolean;
   readonly eventLoopAgeS: number;
   readonly realtime: boolean;
+  /** Periods of its thread, and those that it skipped because it came too late. */
+  readonly ticks: number;
+  readonly missed: number;
+  /** How late its thread woke, s; quantiles of all its periods. */
+  readonly lateP50S: number;
+  readonly lateP99S: number;
+  readonly lateP999S: number;
+  readonly lateMaxS: number;
 }
 
 /** The native heartbeat: beats to the guardian only while the event loop is alive. */

@@ -71,6 +71,12 @@ class JsHeart : public Napi::ObjectWrap<JsHeart> {
     object.Set("guardianAlive", status.guardianAlive);
     object.Set("eventLoopAgeS", static_cast<double>(status.eventLoopAgeNs) * 1e-9);
     object.Set("realtime", status.realtime);
+    object.Set("ticks", static_cast<double>(status.pace.ticks));
+    object.Set("missed", static_cast<double>(status.pace.overruns));
+    object.Set("lateP50S", static_cast<double>(status.pace.lateP50Ns) * 1e-9);
+    object.Set("lateP99S", static_cast<double>(status.pace.lateP99Ns) * 1e-9);
+    object.Set("lateP999S", static_cast<double>(status.pace.lateP999Ns) * 1e-9);
+    object.Set("lateMaxS", static_cast<double>(status.pace.lateMaxNs) * 1e-9);
     return object;
   }
 

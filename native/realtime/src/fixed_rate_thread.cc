@@ -126,6 +126,7 @@ FixedRateStats FixedRateThread::stats() const noexcept {
   stats.lateMaxNs = lateness_.maxNs();
   stats.lateP50Ns = lateness_.quantileNs(0.50);
   stats.lateP99Ns = lateness_.quantileNs(0.99);
+  stats.lateP999Ns = lateness_.quantileNs(0.999);
   return stats;
 }
 

@@ -147,6 +147,7 @@ HeartStatus Heart::status() const noexcept {
   const uint64_t now = monotonicNs();
   status.eventLoopAgeNs = now > touched ? now - touched : 0;
   status.realtime = thread_.realtime();
+  status.pace = thread_.stats();
   return status;
 }
 

@@ -29,6 +29,7 @@ struct FixedRateStats {
   uint64_t lateMaxNs = 0;
   uint64_t lateP50Ns = 0;
   uint64_t lateP99Ns = 0;
+  uint64_t lateP999Ns = 0;
 };
 
 /// Calls a function at absolute times start + n · period of CLOCK_MONOTONIC. Being late neither shifts the

@@ -26,6 +26,7 @@ struct HeartStatus {
   bool guardianAlive = false;  ///< its end is open, and it reads
   uint64_t eventLoopAgeNs = 0;
   bool realtime = false;
+  FixedRateStats pace;  ///< how punctual its thread is
 };
 
 /// The daemon's heartbeat to the guardian, from a native thread: it goes on through garbage collection and
