@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # npm run test:model: the model of who may move the cell (test/model/cell.pml). Every state with Debian's spin, variants that
-# are broken on purpose, and 100,000 sequences drawn from it on the real state machine. About ten minutes.
+# are broken on purpose, and 100,000 sequences drawn from it on the real state machine. About three minutes.
 #   SURGICLAW_SEQUENCES=N and SURGICLAW_SEED=N change the length and the draw.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,107 +1,215 @@
 /**
  * The kill campaign: the daemon is killed, held, stalled, its disk filled or a device taken away at random moments of
- * procedures on the twin, again and again. Afterwards an independent checker explains every motion that the twin saw.
+ * procedures on the twin, again and again. Afterwards an independent checker explains every motion that the twin saw. A
+ * daemon that lives on is reset by a person, who lets the procedure go on into the next run; the others are started anew.
  *   npm run test:kill -- --runs 200 --seed 11
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
 import t, { type Test } from "tap";
 import { monotonicNow, systemClock } from "../../src/base/clock.js";
 import { asCellError } from "../../src/base/errors.js";
+import type { TruthMotion } from "../../src/lab/evaluation/truth-client.js";
 import { CellHarness, patience } from "./cell-harness.js";
-import { readRecords, violations, type History } from "./kill-checker.js";
-import { drawRuns, inject, type Injected, type KillRun } from "./kill-plan.js";
-import { judgeRest } from "./stop-judgement.js";
+import { readRecords, violations } from "./kill-checker.js";
+import { deadly, drawRuns, inject, waitFor, type KillRun } from "./kill-plan.js";
+import { KillRecord, type Rest } from "./kill-record.js";
+import type { RestLimits } from "./stop-judgement.js";
 
 const runs = Number(process.env["SURGICLAW_KILL_RUNS"] ?? 2);
+/** Where a campaign that was broken off goes on. */
+const first = Number(process.env["SURGICLAW_KILL_FROM"] ?? 1);
 /** Fixed within `npm test`, drawn anew by `npm run test:kill`. */
 const campaignSeed = Number(process.env["SURGICLAW_SEED"] ?? 11);
-/** One twin serves so many runs: it keeps its history for a quarter of an hour. */
+/** Each fills the disk with its recordings, and the checker reads all of them after every run. */
 const perTwin = 10;
 const runLimitS = 240;
 
 const blocker = pathToFileURL(fileURLToPath(new URL("./block-on-signal.js", import.meta.url))).href;
 // The stall of this campaign is shorter than that of the test of its own.
-process.env["SURGICLAW_BLOCK_S"] = "3";
+process.env["SURGICLAW_BLOCK_S"] = "1.5";
 
-async function history(cell: CellHarness): Promise<History> {
-  const passages = (await cell.truth.events()).map(({ kind }) => kind);
-  return {
-    motions: await cell.truth.motions(),
-    guardian: await cell.guardianLog(),
-    passages: passages.filter((kind) => kind === "entered-tissue" || kind === "left-tissue"),
-  };
-}
-
-/** Waits for the moment while the procedure goes on; one that ended before is as good a moment. */
-async function untilMoment(cell: CellHarness, beganS: number, afterS: number): Promise<string> {
-  for (;;) {
-    const { procedure } = await cell.status();
-    if (procedure !== "running" || monotonicNow() - beganS >= afterS) return procedure;
-    await systemClock.sleep(Math.min(0.5, Math.max(0.01, beganS + afterS - monotonicNow())));
+/** Seconds that the parts of a run took. */
+class Parts {
+  readonly seconds: Record<string, number> = {};
+  async time<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const beganS = monotonicNow();
+    try {
+      return await work();
+    } finally {
+      this.seconds[name] = Number(((this.seconds[name] ?? 0) + monotonicNow() - beganS).toFixed(2));
+    }
   }
 }
 
-/** The daemon that is left, if any, ends; a stop of an earlier one is reset by the person who starts anew. */
-async function endDaemon(cell: CellHarness): Promise<void> {
-  if (cell.daemon === undefined) return;
-  const running = cell.daemon.process.exitCode === null && cell.daemon.process.signalCode === null;
-  if (running) await cell.killDaemon();
-}
+/** A twin with the daemon and the procedure of the run before, where both go on. */
+class Stage {
+  /** How long the present procedure has run, s; undefined: the next run begins one. */
+  ranS: number | undefined;
 
-/**
- * A daemon with a procedure that can begin; undefined where an earlier run left the cell so that no targets can be picked,
- * which is work for a person and no violation.
- */
-async function prepare(t: Test, cell: CellHarness, used: boolean): Promise<string | undefined> {
-  await cell.startDaemon();
-  if ((await cell.status()).stopLatched) await cell.command.control("reset", {}, { timeoutS: 40 });
-  try {
-    return await cell.plan(1);
-  } catch (error) {
-    // Left by a kill in the middle of its work, the cell may be out of focus or the needle out of view.
-    if (!used || !["SKILL_FAILED", "VISION_UNKNOWN"].includes(asCellError(error).code)) throw error;
-    t.comment(`another twin: ${asCellError(error).message}`);
-    await endDaemon(cell);
-    return undefined;
+  private constructor(
+    readonly number: number,
+    readonly cell: CellHarness,
+  ) {}
+
+  static async open(t: Test, number: number): Promise<Stage> {
+    return new Stage(number, await CellHarness.start(t, { nodeArguments: ["--import", blocker] }));
+  }
+
+  /**
+   * A procedure that runs: the one before after a person's reset, or a new one by a new daemon. False where earlier runs left
+   * the cell so that no targets can be picked, which is work for a person and no violation.
+   */
+  async prepare(t: Test, fresh: boolean, parts: Parts): Promise<boolean> {
+    const { cell } = this;
+    if (this.ranS !== undefined && (await parts.time("reset", () => this.goOn(t)))) return true;
+    this.ranS = undefined;
+    await this.endDaemon();
+    await parts.time("start", () => cell.startDaemon());
+    if ((await cell.status()).stopLatched) await cell.command.control("reset", {}, { timeoutS: 40 });
+    try {
+      const procedure = await parts.time("plan", () => cell.plan(1));
+      await cell.begin(procedure);
+      return true;
+    } catch (error) {
+      // Left by a kill in the middle of its work, the cell may be out of focus or the needle out of view.
+      if (fresh || !["SKILL_FAILED", "VISION_UNKNOWN"].includes(asCellError(error).code)) throw error;
+      t.comment(`another twin: ${asCellError(error).message}`);
+      await this.endDaemon();
+      return false;
+    }
+  }
+
+  /** A person resets and lets the procedure go on; false where the cell or the procedure does not permit it. */
+  private async goOn(t: Test): Promise<boolean> {
+    try {
+      // A daemon that was held hears of the guardian's stop only now.
+      await this.cell.poll(
+        async () => {
+          const { stopLatched, procedure } = await this.cell.status();
+          return (stopLatched && procedure !== "running") || undefined;
+        },
+        "the latched stop",
+        patience.stopS,
+      );
+      await this.cell.command.control("reset", {}, { timeoutS: 40 });
+      await this.cell.command.control("retry", {}, { timeoutS: 10 });
+      return true;
+    } catch (error) {
+      t.comment(`a new daemon: ${(error as Error).message.split("\n")[0] ?? ""}`);
+      return false;
+    }
+  }
+
+  /** Waits while the procedure goes on; one that ended before is as good a moment. */
+  async untilMoment(run: KillRun): Promise<string> {
+    const beganS = monotonicNow();
+    const waitS = waitFor(run, this.ranS ?? 0);
+    for (;;) {
+      const { procedure } = await this.cell.status();
+      const passedS = monotonicNow() - beganS;
+      if (procedure !== "running" || passedS >= waitS) {
+        this.ranS = (this.ranS ?? 0) + passedS;
+        return procedure;
+      }
+      await systemClock.sleep(Math.min(0.5, Math.max(0.01, waitS - passedS)));
+    }
+  }
+
+  async endDaemon(): Promise<void> {
+    const { daemon } = this.cell;
+    if (daemon === undefined) return;
+    const running = daemon.process.exitCode === null && daemon.process.signalCode === null;
+    if (running) await this.cell.killDaemon();
+  }
+
+  /** The twin's motions once everything rests and nothing more can come. */
+  async settled(): Promise<readonly TruthMotion[]> {
+    await this.cell.atRest(patience.stopS);
+    await systemClock.sleep(1.5);
+    return this.cell.atRest(patience.stopS);
+  }
+
+  async passages(): Promise<readonly string[]> {
+    const kinds = (await this.cell.truth.events()).map(({ kind }) => kind);
+    return kinds.filter((kind) => kind === "entered-tissue" || kind === "left-tissue");
   }
 }
 
-async function oneRun(t: Test, cell: CellHarness, run: KillRun, procedure: string): Promise<void> {
-  await cell.begin(procedure);
-  const state = await untilMoment(cell, monotonicNow(), run.afterS);
-  t.comment(`the procedure was ${state}`);
-  const injected: Injected = await inject(cell, run);
-  if (injected.limits !== undefined) await judgeRest(t, cell, injected.atS, injected.limits);
-  else {
+/** When everything that moved then, or began to move later, came to rest. */
+const restsAfter = (motions: readonly TruthMotion[], atS: number): Rest[] =>
+  motions
+    .filter(({ endS }) => (endS ?? Infinity) > atS)
+    .map(({ device, axis, endS }) => ({
+      ...{ device, axis },
+      afterS: Number(((endS ?? Infinity) - atS).toFixed(3)),
+    }));
+
+const tooLate = (rest: readonly Rest[], limits: RestLimits): string[] =>
+  rest
+    .filter(({ device, afterS }) => afterS > limits[device])
+    .map(({ device, axis, afterS }) => `${device} ${axis} came to rest after ${afterS} s`);
+
+async function oneRun(t: Test, stage: Stage, run: KillRun, record: KillRecord, parts: Parts): Promise<void> {
+  const { cell } = stage;
+  const sameDaemon = stage.ranS !== undefined;
+  const procedure = await parts.time("moment", () => stage.untilMoment(run));
+  const found: string[] = [];
+  let rest: readonly Rest[] = [];
+  const intoS = Number((stage.ranS ?? 0).toFixed(2));
+  const { atS, limits, aloneS = 0 } = await parts.time("injection", () => inject(cell, run));
+  if (limits !== undefined) {
+    rest = restsAfter(await parts.time("rest", () => stage.settled()), atS);
+    found.push(...tooLate(rest, limits));
+  } else {
     // The daemon lives and decides; whatever it does now must be on record. Then a person stops it.
-    await systemClock.sleep(run.heldS);
-    await cell.command
-      .call("stop", { reason: "end of the run" }, { timeoutS: 10 })
-      .catch((error: unknown) => {
-        t.equal(asCellError(error).category, "link", "a daemon that ended by itself takes no stop");
-      });
-    await cell.atRest(patience.stopS);
+    await parts.time("going on", () => systemClock.sleep(aloneS));
+    const answer = cell.command.call("stop", { reason: "end of the run" }, { timeoutS: 10 });
+    answer.catch(() => undefined);
+    // One that ended by itself, because it can record nothing, takes no stop.
+    await Promise.race([answer, cell.daemon?.ended]);
   }
-  await endDaemon(cell);
-  await cell.atRest(patience.stopS);
-  const { entries, faults } = await readRecords(cell.folder);
-  t.same(faults, [], "the logs verify");
-  t.same(violations(entries, await history(cell)), [], "everything that moved is explained");
+  // A procedure that had ended leads nowhere, and a needle in the tissue is the guardian's to withdraw.
+  const inside = (await stage.passages()).at(-1) === "entered-tissue";
+  if (deadly.has(run.kind) || procedure !== "running" || inside) {
+    await stage.endDaemon();
+    stage.ranS = undefined;
+  }
+  const motions = await parts.time("rest", () => cell.atRest(patience.stopS));
+  await parts.time("check", async () => {
+    const { entries, faults } = await readRecords(cell.folder);
+    const [guardian, passages] = [await cell.guardianLog(), await stage.passages()];
+    found.push(...faults, ...violations(entries, { motions, guardian, passages }));
+    await record.add({
+      ...{ ...run, twin: stage.number, sameDaemon, procedure, intoS, rest, violations: found },
+      ...{ motions: motions.length, entries: entries.length, seconds: parts.seconds },
+    });
+  });
+  t.same(
+    found,
+    [],
+    `the procedure was ${procedure}: everything rests in time, the logs verify and explain it`,
+  );
 }
 
-t.test(`${runs} runs`, { timeout: (runs + 1) * runLimitS * 1e3 }, async (t) => {
+const count = runs - first + 1;
+t.test(`runs ${first} to ${runs}`, { timeout: (count + 1) * runLimitS * 1e3 }, async (t) => {
   t.comment(`campaign seed ${campaignSeed}`);
-  const left = [...drawRuns(runs, campaignSeed)];
+  const left = drawRuns(runs, campaignSeed).slice(first - 1);
+  const record = new KillRecord(process.env["SURGICLAW_KILL_FOLDER"], {
+    ...{ seed: campaignSeed, first, last: runs },
+  });
   for (let twin = 1; left.length > 0; twin++) {
     await t.test(`twin ${twin}`, { timeout: perTwin * runLimitS * 1e3 }, async (t) => {
-      const cell = await CellHarness.start(t, { nodeArguments: ["--import", blocker] });
-      for (let used = 0; used < perTwin; used++) {
-        const procedure = left.length > 0 ? await prepare(t, cell, used > 0) : undefined;
-        const run = procedure === undefined ? undefined : left.shift();
-        if (procedure === undefined || run === undefined) return;
-        const title = `run ${run.number}: ${run.kind} after ${run.afterS.toFixed(2)} s`;
-        await t.test(title, { timeout: runLimitS * 1e3 }, async (t) => oneRun(t, cell, run, procedure));
+      const stage = await Stage.open(t, twin);
+      for (let used = 0; used < perTwin && left.length > 0; used++) {
+        const parts = new Parts();
+        if (!(await stage.prepare(t, used === 0, parts))) return;
+        const run = left.shift();
+        if (run === undefined) return;
+        const title = `run ${run.number}: ${run.kind} at ${run.afterS.toFixed(2)} s`;
+        await t.test(title, { timeout: runLimitS * 1e3 }, async (t) => oneRun(t, stage, run, record, parts));
       }
     });
   }
+  t.comment(record.summary());
 });

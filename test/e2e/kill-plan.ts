@@ -21,21 +21,27 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
+/** After these the daemon cannot go on: it is dead, or can record nothing more. */
+export const deadly: ReadonlySet<Kind> = new Set(["kill", "disk-full"]);
+
 export interface KillRun {
   readonly number: number;
   readonly kind: Kind;
-  /** After the procedure has begun, s. */
+  /** Into the procedure, s. */
   readonly afterS: number;
-  /** How long a daemon is held, s. */
+  /** How long a daemon is held or a camera is away; else how long the daemon is left alone with what happened, s. */
   readonly heldS: number;
 }
 
 /** Focus, and registration with its many moves, lie within the first seconds of a procedure. */
-const earlyS = 12;
+export const earlyS = 12;
 /** Alignment, pickup and the strokes. */
 const longestWaitS = 60;
-/** The share of moments that are drawn from the whole procedure; waiting for them is what a campaign spends its time on. */
-const lateShare = 0.25;
+/**
+ * The share of moments that are drawn from the whole procedure. Waiting for them is what a campaign spends its time on; the
+ * runs that go on with such a procedure come late in it, too.
+ */
+const lateShare = 0.15;
 
 /** Kinds in turn from a random beginning, so that few runs see different ones; moments anywhere, the early ones more often. */
 export function drawRuns(count: number, seed: number): readonly KillRun[] {
@@ -45,15 +51,24 @@ export function drawRuns(count: number, seed: number): readonly KillRun[] {
     number: index + 1,
     kind: kinds[(first + index) % kinds.length] ?? "kill",
     afterS: random.uniform(0, random.uniform(0, 1) < lateShare ? longestWaitS : earlyS),
-    heldS: random.uniform(1, 4),
+    heldS: random.uniform(0.5, 2.5),
   }));
 }
+
+/**
+ * How long to wait, s, with a procedure that ran for `ranS` already before a person let it go on: the rest of the way to the
+ * moment; where that has passed, as long after the person's word as it would have been an early moment of its own.
+ */
+export const waitFor = ({ afterS }: KillRun, ranS: number): number =>
+  afterS > ranS ? afterS - ranS : afterS % earlyS;
 
 export interface Injected {
   /** The moment from which the daemon, or its device, was gone, monotonic s. */
   readonly atS: number;
   /** Until when everything that moved must rest; undefined where the daemon lives on and decides itself. */
   readonly limits?: RestLimits;
+  /** How long a daemon that lives on decides by itself before a person stops it, s. */
+  readonly aloneS?: number;
 }
 
 /** Does it to the running cell. */
@@ -78,17 +93,17 @@ export async function inject(cell: CellHarness, { kind, heldS }: KillRun): Promi
     case "disk-full":
       // No file of the daemon may grow any more: the next entry of the log fails in the middle, as on a full disk.
       await run("prlimit", [`--pid=${pid}`, "--fsize=4096"]);
-      return { atS };
+      return { atS, aloneS: heldS };
     case "arm-lost":
       await fault("link-drop", "arm");
-      return { atS };
+      return { atS, aloneS: heldS };
     case "stages-lost":
       await fault("link-drop", "stages");
-      return { atS };
+      return { atS, aloneS: heldS };
     case "camera-lost":
       await fault("camera-offline", 1);
       await systemClock.sleep(heldS);
       await fault("camera-online", 1);
-      return { atS };
+      return { atS, aloneS: 1 };
   }
 }
