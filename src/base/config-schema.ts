@@ -32,9 +32,16 @@ const stages = z
   .strictObject({
     driver: key(z.enum(["kohzu"]).default("kohzu"), "family of the stage controller"),
     profile: key(text, "name of a file in firmware-profiles/ (without .yaml), or a path"),
-    transport: key(z.enum(["tcp", "serial"]).default("tcp"), "how the controller is connected"),
-    host: key(text.default("127.0.0.1"), "address of the controller (transport tcp)"),
-    port: key(port.default(12321), "TCP port of the controller (transport tcp)"),
+    transport: key(
+      z.enum(["tcp", "telnet", "dialled", "serial"]).default("tcp"),
+      "how the controller is connected: by the role of an ARIES on its network (tcp for host; telnet; dialled for client: it dials this machine), or by a serial line",
+    ),
+    host: key(
+      text.default("127.0.0.1"),
+      "address of the controller; with transport dialled the one of this machine that it dials",
+    ),
+    port: key(port.default(12321), "TCP port at that address; a Telnet server is usually at 23"),
+    password: key(text.default("KOSMOS"), "password of the controller's Telnet login, as delivered"),
     path: key(path.optional(), "serial device, best by its name in /dev/serial/by-id (transport serial)"),
     baud: key(
       z.int().min(1200).max(921600).optional(),

@@ -1,6 +1,6 @@
 /** What the agent needs of each device, in SI. The drivers implement it; the contract tests hold them to it. */
 import type { Transform } from "../base/transform.js";
-import type { CameraIdentity, FrameLease, NativeCamera } from "./native.js";
+import type { CameraIdentity, FrameLease, NativeCamera, StageLine } from "./native.js";
 
 export interface ArmState {
   /** Joint angles, rad. */
@@ -49,8 +49,8 @@ export interface StageDevice {
     options: { readonly oneSided: boolean },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Hands the link of the stages to another owner (the native servo) and takes it back, positions read anew. */
-  lend<T>(work: (address: { readonly host: string; readonly port: number }) => Promise<T>): Promise<T>;
+  /** Hands the stages to another owner (the native servo), by what it may reach them, and takes them back, positions read anew. */
+  lend<T>(work: (line: StageLine) => Promise<T>): Promise<T>;
   stop(): void;
 }
 

@@ -259,9 +259,18 @@ export interface ServoAxis {
   readonly approach: 1 | -1;
 }
 
-export interface ServoOptions {
-  readonly host: string;
-  readonly port: number;
+/** Where the native servo reaches the stages: an address, or the descriptor of a line that nobody else reads meanwhile. */
+export type StageLine =
+  | { readonly host: string; readonly port: number }
+  | {
+      readonly descriptor: number;
+      /** Serial lines want STX before a command. */
+      readonly stx: boolean;
+      /** Fields of STR after the axis. */
+      readonly statusFields: 5 | 6;
+    };
+
+export interface ServoSettings {
   readonly speedTable: number;
   readonly views: readonly [ServoView, ServoView];
   readonly axes: readonly ServoAxis[];
@@ -277,6 +286,8 @@ export interface ServoOptions {
   readonly approachPulses: number;
   readonly timeoutS: number;
 }
+
+export type ServoOptions = StageLine & ServoSettings;
 
 export interface ServoReport {
   readonly status:

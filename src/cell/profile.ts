@@ -86,7 +86,7 @@ const stageController = z.strictObject({
   dialect: z.enum(["aries", "crux", "sc"]),
   /** CRUX only: how STR lays out its fields, where public programs disagree. */
   statusLayout: z.enum(["aries", "crux-separate"]).optional(),
-  transports: z.array(z.enum(["tcp", "serial"])).min(1),
+  transports: z.array(z.enum(["tcp", "telnet", "dialled", "serial"])).min(1),
   tcpPort: figure("1", { min: 1, max: 65_535 }).optional(),
   baudRate: figure("bit/s", positive),
   maxAxes: figure("1", positive),

@@ -157,6 +157,12 @@ async function devices(config: Config): Promise<Finding[]> {
     const reached = await answers(host, port);
     return fits(check, reached, `${host}:${port} ${reached ? "answers" : "does not answer"}`);
   };
+  const reachable = async ({ transport, host, port, path = "" }: typeof stages): Promise<Finding> => {
+    if (transport === "serial") return serialDevice("stages", path);
+    if (transport === "dialled")
+      return finding("stages", "ok", `the controller dials ${host}:${port}; the daemon waits for it there`);
+    return tcp("stages", host, port);
+  };
   const cameras = microscopes.map(({ name, address }) =>
     finding(`microscope ${name}`, "ok", `configured at ${address}; the daemon opens it`),
   );
@@ -166,9 +172,7 @@ async function devices(config: Config): Promise<Finding[]> {
   return [
     await tcp("arm, data exchange", arm.host, arm.rtdePort),
     await tcp("arm, dashboard", arm.host, arm.dashboardPort),
-    stages.transport === "tcp"
-      ? await tcp("stages", stages.host, stages.port)
-      : await serialDevice("stages", stages.path ?? ""),
+    await reachable(stages),
     await serialDevice("needle drive", needle.path),
     ...cameras,
     fits("disk", free >= needed, `${Math.round(free / 1e6)} MB free, ${Math.round(needed / 1e6)} MB needed`),

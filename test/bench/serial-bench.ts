@@ -60,7 +60,7 @@ async function compare(line: string, nsPerByte: number, exchanges: number): Prom
   const [device, far] = [new Peer("device", String(nsPerByte)), new Peer("device", String(nsPerByte))];
   const plain = new Peer("client", await far.line());
   const link = new KohzuLink(new SerialLink({ path: await device.line(), baudRate: 115_200 }), {
-    ...{ device: "stages", replyTimeoutS: 2, quietS: 0.05, family: "aries", stx: true },
+    ...{ device: "stages", replyTimeoutS: 2, quietS: 0.05, family: "aries", stx: true, staleAtOpen: true },
     envelope: new StageEnvelope("stages", "aries", await cellAxes()),
   });
   await link.open();

@@ -30,6 +30,7 @@ class OpenLine implements ByteLink {
   written = "";
   onData: (bytes: Uint8Array) => void = () => undefined;
   onClosed: () => void = () => undefined;
+  holdReading(): void {}
   async open(): Promise<void> {}
   async close(): Promise<void> {}
   write(bytes: Uint8Array): void {
@@ -41,7 +42,15 @@ for (const family of ["aries", "sc"] as const)
   t.test(`stages, ${family}: the line itself is judged`, async (t) => {
     const line = new OpenLine();
     const envelope = new StageEnvelope("stages", family, await cellAxes());
-    const common = { device: "stages", family, stx: false, replyTimeoutS: 0.2, quietS: 0.001, envelope };
+    const common = {
+      device: "stages",
+      family,
+      stx: false,
+      staleAtOpen: false,
+      replyTimeoutS: 0.2,
+      quietS: 0.001,
+      envelope,
+    };
     const link = new KohzuLink(line, common);
     const drive = (pulses: number): readonly number[] =>
       family === "sc" ? [1, 2, 0, 0, pulses, 0, 0, 1] : [1, 0, pulses, 1];

@@ -1,6 +1,7 @@
 /** The device families that keep the contract, each with its driver and its emulated device on a real link. */
 import { monotonicNow } from "../../src/base/clock.js";
 import { loadAxes } from "../../src/cell/kohzu/axis-config.js";
+import type { KohzuAddress } from "../../src/cell/kohzu/kohzu-address.js";
 import { KohzuController } from "../../src/cell/kohzu/kohzu-controller.js";
 import { Microscope } from "../../src/cell/microscope/microscope.js";
 import { loadProfile } from "../../src/cell/profile.js";
@@ -59,7 +60,7 @@ const needle = (dialect: Dialect): Family => ({
 const kohzu = (
   name: string,
   profileName: string,
-  transport: "tcp" | "serial",
+  transport: KohzuAddress["transport"],
   dialect: "aries" | "crux" | "sc",
 ): Family => ({
   name,
@@ -131,6 +132,8 @@ export const scSeries = "SC series";
 
 export const stages: readonly Family[] = [
   kohzu("ARIES over TCP", "kohzu-aries", "tcp", "aries"),
+  kohzu("ARIES behind a Telnet login", "kohzu-aries", "telnet", "aries"),
+  kohzu("ARIES that dials", "kohzu-aries", "dialled", "aries"),
   kohzu("ARIES over a serial line", "kohzu-aries", "serial", "aries"),
   kohzu("CRUX", "kohzu-crux", "serial", "crux"),
   kohzu(scSeries, "kohzu-sc-410", "serial", "sc"),

@@ -46,11 +46,24 @@ servo::AxisOptions axisFromJs(const Napi::Value& value, const std::string& what)
   return axis;
 }
 
+/// `{host, port}`, or `{descriptor, stx, statusFields}` of a line that is lent.
+servo::StageLine lineFromJs(const Members& members) {
+  servo::StageLine line;
+  if (members.has("host")) {
+    line.host = members.text("host");
+    line.port = members.integer("port", 1, 65535);
+    return line;
+  }
+  line.descriptor = members.integer("descriptor", 0, 1 << 20);
+  line.framing = members.flag("stx") ? servo::AriesFraming::kSerial : servo::AriesFraming::kTcp;
+  line.statusFields = members.integer("statusFields", 5, 6);
+  return line;
+}
+
 servo::AlignmentOptions optionsFromJs(const Napi::Value& value) {
   const Members members(value, "options");
   servo::AlignmentOptions options;
-  options.host = members.text("host");
-  options.port = members.integer("port", 1, 65535);
+  options.stages = lineFromJs(members);
   options.speedTable = members.integer("speedTable", 0, 9);
   const Napi::Value axes = members.at("axes");
   if (!axes.IsArray()) throw Napi::TypeError::New(value.Env(), "options.axes must be an array");

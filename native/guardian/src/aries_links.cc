@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "read_lines.h"
 #include "surgiclaw/guardian/stop_links.h"
 #include "surgiclaw/servo/aries_wire.h"
 #include "write_now.h"
@@ -38,9 +39,10 @@ class AriesStop : public StopLink {
   }
 
  protected:
-  AriesStop(std::string name, servo::AriesFraming framing, ActionLog& log)
+  /// @param shared the daemon writes to the same line, and may have left half a command on it
+  AriesStop(std::string name, servo::AriesFraming framing, bool shared, ActionLog& log)
       : name_(std::move(name)), log_(log) {
-    if (framing == servo::AriesFraming::kSerial) bytes_ = "\r\n";
+    if (shared) bytes_ = "\r\n";
     char stop[16];
     bytes_.append(stop, servo::encodeAries(framing, "STP0/1", stop, sizeof stop));
   }
@@ -76,29 +78,13 @@ class AriesStop : public StopLink {
 
   /// False when the other side is gone.
   bool readReplies(uint64_t nowNs) {
-    for (;;) {
-      const ssize_t got = ::read(fd(), lines_.space(), lines_.room());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-      if (got <= 0) return false;
-      lines_.filled(static_cast<size_t>(got));
-      servo::AriesReply reply;
-      while (lines_.next(reply)) {
-        // An error is an answer too: 323 says that the axes are stopping already.
-        if (owed_ && reply.is("STP", 0)) {
-          owed_ = false;
-          log_.write("stop_answered", nowNs,
-                     ",\"link\":" + jsonString(name_) + ",\"code\":" + std::to_string(reply.code()));
-        }
-      }
-      if (!pollAgain()) return true;
-    }
-  }
-
-  /// Asks before the next read, for the descriptor may be in blocking mode.
-  bool pollAgain() const {
-    pollfd more{fd(), POLLIN, 0};
-    return ::poll(&more, 1, 0) > 0 && (more.revents & POLLIN) != 0;
+    return readLines(fd(), lines_, [&](const servo::AriesReply& reply) {
+      // An error is an answer too: 323 says that the axes are stopping already.
+      if (!owed_ || !reply.is("STP", 0)) return;
+      owed_ = false;
+      log_.write("stop_answered", nowNs,
+                 ",\"link\":" + jsonString(name_) + ",\"code\":" + std::to_string(reply.code()));
+    });
   }
 
   const std::string name_;
@@ -114,7 +100,7 @@ class AriesTcpStop final : public AriesStop {
  public:
   AriesTcpStop(const AriesTcp& endpoint, ActionLog& log)
       : AriesStop("aries " + endpoint.host + ":" + std::to_string(endpoint.port), servo::AriesFraming::kTcp,
-                  log) {
+                  false, log) {
     // A name is resolved once, at the start: later nothing may wait for a resolver.
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
@@ -218,11 +204,12 @@ class AriesTcpStop final : public AriesStop {
   uint64_t connectNs_ = 0;
 };
 
-class AriesSerialStop final : public AriesStop {
+/// A duplicate of the daemon's own descriptor: a serial line, or the one connection of a controller that
+/// takes no second client.
+class AriesSharedStop final : public AriesStop {
  public:
-  AriesSerialStop(const AriesSerial& port, ActionLog& log)
-      : AriesStop("aries serial fd " + std::to_string(port.fd), servo::AriesFraming::kSerial, log),
-        fd_(port.fd) {
+  AriesSharedStop(const std::string& what, int fd, servo::AriesFraming framing, ActionLog& log)
+      : AriesStop(what + " fd " + std::to_string(fd), framing, true, log), fd_(fd) {
     if (::fcntl(fd_, F_GETFD) < 0) fd_ = -1;
   }
   bool ready() const override { return fd_ >= 0; }
@@ -260,7 +247,11 @@ std::unique_ptr<StopLink> ariesTcpLink(const AriesTcp& endpoint, ActionLog& log)
 }
 
 std::unique_ptr<StopLink> ariesSerialLink(const AriesSerial& port, ActionLog& log) {
-  return std::make_unique<AriesSerialStop>(port, log);
+  return std::make_unique<AriesSharedStop>("aries serial", port.fd, servo::AriesFraming::kSerial, log);
+}
+
+std::unique_ptr<StopLink> ariesConnectionLink(const AriesConnection& connection, ActionLog& log) {
+  return std::make_unique<AriesSharedStop>("aries connection", connection.fd, servo::AriesFraming::kTcp, log);
 }
 
 }  // namespace surgiclaw::guardian

@@ -48,6 +48,9 @@ Guardian::Guardian(const Options& options, const Privileges& privileges, ActionL
   for (const NeedleModbus& needle : options_.modbusNeedles) links_.push_back(needleModbusLink(needle, log_));
   for (const AriesTcp& endpoint : options_.ariesTcp) links_.push_back(ariesTcpLink(endpoint, log_));
   for (const AriesSerial& port : options_.ariesSerial) links_.push_back(ariesSerialLink(port, log_));
+  for (const AriesConnection& connection : options_.ariesConnections)
+    links_.push_back(ariesConnectionLink(connection, log_));
+  for (const ScSerial& port : options_.scSerial) links_.push_back(scSerialLink(port, log_));
 }
 
 int Guardian::run() {

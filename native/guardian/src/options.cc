@@ -1,5 +1,6 @@
 #include "surgiclaw/guardian/options.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace surgiclaw::guardian {
@@ -28,6 +29,20 @@ bool parseEndpoint(const std::string& text, AriesTcp& endpoint) {
   return parseNumber(text.substr(colon + 1), 1, 65535, endpoint.port);
 }
 
+/// Axis numbers between commas, none twice.
+bool parseAxes(const std::string& text, std::vector<int>& axes) {
+  axes.clear();
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    int axis = 0;
+    if (!parseNumber(text.substr(begin, end - begin), 1, 32, axis)) return false;
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) return false;
+    axes.push_back(axis);
+    begin = end + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* usage() {
@@ -39,6 +54,9 @@ const char* usage() {
          "  --log FILE           one JSON line for each thing it did, appended\n"
          "  --aries-tcp HOST:PORT  stage controller, as a client of its own; repeatable\n"
          "  --aries-fd N         stage controller on a serial descriptor; repeatable\n"
+         "  --aries-connection-fd N  stage controller that takes no second client; repeatable\n"
+         "  --sc-fd N            stage controller of the SC series on a serial descriptor; repeatable\n"
+         "  --sc-axes N,N…       axes of the last one, in the order in which they are stopped\n"
          "  --needle-fd N        needle drive on a serial descriptor; repeatable\n"
          "  --needle-device N    device number of the last needle (default 1)\n"
          "  --needle-axis N      axis of the last needle (default 1)\n"
@@ -75,6 +93,15 @@ std::string parseOptions(const std::vector<std::string>& arguments, Options& opt
     } else if (key == "--aries-fd") {
       good = parseNumber(value, 0, 65535, number);
       options.ariesSerial.push_back({number});
+    } else if (key == "--aries-connection-fd") {
+      good = parseNumber(value, 0, 65535, number);
+      options.ariesConnections.push_back({number});
+    } else if (key == "--sc-fd") {
+      good = parseNumber(value, 0, 65535, number);
+      options.scSerial.push_back({number, {}});
+    } else if (key == "--sc-axes") {
+      if (options.scSerial.empty()) return key + " comes before any --sc-fd";
+      good = parseAxes(value, options.scSerial.back().axes);
     } else if (key == "--needle-fd") {
       good = parseNumber(value, 0, 65535, number);
       options.needles.push_back({number});
@@ -94,6 +121,9 @@ std::string parseOptions(const std::vector<std::string>& arguments, Options& opt
     if (!good) return key + ": '" + value + "' is not acceptable";
   }
   if (options.beatFd < 0) return "--beat-fd is missing";
+  for (const ScSerial& port : options.scSerial) {
+    if (port.axes.empty()) return "--sc-fd " + std::to_string(port.fd) + " without --sc-axes";
+  }
   return {};
 }
 

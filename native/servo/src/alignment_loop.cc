@@ -46,8 +46,12 @@ ImageJacobian jacobianOf(const AlignmentOptions& options) {
 
 std::string alignmentProblem(const AlignmentOptions& options) {
   const auto finitePositive = [](double value) { return std::isfinite(value) && value > 0; };
-  if (options.host.empty()) return "no host";
-  if (options.port < 1 || options.port > 65535) return "port outside 1…65535";
+  const StageLine& line = options.stages;
+  if (!line.shared()) {
+    if (line.host.empty()) return "no host";
+    if (line.port < 1 || line.port > 65535) return "port outside 1…65535";
+  }
+  if (line.statusFields < 5 || line.statusFields > 6) return "STR has five or six fields";
   if (options.speedTable < 0 || options.speedTable > 9) return "speed table outside 0…9";
   if (options.axes.empty() || options.axes.size() > kMaxAxes) return "between one and four axes are needed";
   std::set<int> seen;
@@ -125,14 +129,13 @@ AlignmentReport AlignmentLoop::run() {
     return end({ServoStatus::kEnvelope, std::move(problem)});
   }
   // The way to stop comes first: without it nothing is commanded.
-  if (const std::string error = stopLine_.open(options_.host, options_.port, kConnectTimeout);
-      !error.empty()) {
+  if (const std::string error = stopLine_.open(options_.stages, kConnectTimeout); !error.empty()) {
     return end({ServoStatus::kLink, "the stop connection to the stage controller failed: " + error});
   }
   std::string error;
-  const int fd = connectTcp(options_.host, options_.port, kConnectTimeout, error);
+  const int fd = openStageLine(options_.stages, kConnectTimeout, error);
   if (fd < 0) return end({ServoStatus::kLink, "the connection to the stage controller failed: " + error});
-  AriesLink link(fd, AriesFraming::kTcp);
+  AriesLink link(fd, options_.stages.framing, options_.stages.statusFields);
   std::vector<int> axes;
   for (const AxisOptions& axis : options_.axes) axes.push_back(axis.axis);
   StageAxes stage(link, std::move(axes), options_.speedTable, options_.timing, watch_);

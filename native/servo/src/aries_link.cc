@@ -1,40 +1,18 @@
 #include "surgiclaw/servo/aries_link.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+
+#include "deadline.h"
 
 namespace surgiclaw::servo {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// Milliseconds until `deadline`, rounded up so that poll() never spins through the last one; 0 when it has
-/// passed.
-int remainingMs(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, 60000));
-}
-
-/// Waits for `events` on `fd`; false at the deadline.
-bool waitFor(int fd, short events, Clock::time_point deadline) {
-  for (;;) {
-    pollfd waiting{fd, events, 0};
-    const int ready = ::poll(&waiting, 1, remainingMs(deadline));
-    if (ready > 0) return true;
-    if (ready == 0 && Clock::now() >= deadline) return false;
-    if (ready < 0 && errno != EINTR) return true;  // the read or write that follows names the error
-  }
-}
+using Clock = DeadlineClock;
 
 /// Writes everything before the deadline. MSG_NOSIGNAL where it is a socket; a serial line raises no SIGPIPE.
 LinkResult writeAll(int fd, const char* bytes, size_t length, Clock::time_point deadline) {
@@ -58,48 +36,8 @@ LinkResult writeAll(int fd, const char* bytes, size_t length, Clock::time_point 
 
 }  // namespace
 
-int connectTcp(const std::string& host, int port, std::chrono::nanoseconds timeout, std::string& error) {
-  const auto deadline = Clock::now() + timeout;
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (failure != 0) {
-    error = std::string("cannot resolve ") + host + ": " + ::gai_strerror(failure);
-    return -1;
-  }
-  int fd = -1;
-  for (const addrinfo* at = found; at != nullptr && fd < 0; at = at->ai_next) {
-    fd = ::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
-    if (fd < 0) {
-      error = std::strerror(errno);
-      continue;
-    }
-    int problem = ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
-    if (problem == EINPROGRESS) {
-      socklen_t size = sizeof problem;
-      if (!waitFor(fd, POLLOUT, deadline)) {
-        problem = ETIMEDOUT;
-      } else if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size) != 0) {
-        problem = errno;
-      }
-    }
-    if (problem != 0) {
-      error = std::strerror(problem);
-      ::close(fd);
-      fd = -1;
-    }
-  }
-  ::freeaddrinfo(found);
-  if (fd >= 0) {
-    const int on = 1;  // a stop must not wait for the acknowledgement of what went before
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  return fd;
-}
-
-AriesLink::AriesLink(int fd, AriesFraming framing) : fd_(fd), framing_(framing) {}
+AriesLink::AriesLink(int fd, AriesFraming framing, int statusFields)
+    : fd_(fd), framing_(framing), statusFields_(statusFields) {}
 
 AriesLink::~AriesLink() {
   if (fd_ >= 0) ::close(fd_);
@@ -149,11 +87,9 @@ LinkReply AriesLink::status(int axis, AxisStatus& status, Timeout timeout) {
   AriesReply reply;
   LinkReply answer = exchange(text, "STR", axis, timeout, reply);
   if (!answer.ok()) return answer;
-  if (reply.valueCount < 6) return {LinkResult::kTimeout, 0};  // damaged: as good as no reply
+  if (reply.valueCount < statusFields_) return {LinkResult::kTimeout, 0};  // damaged: as good as no reply
   status.driving = reply.values[0];
   status.emergency = reply.values[1] != 0;
-  status.limits = reply.values[3];
-  status.softLimit = reply.values[4];
   return answer;
 }
 

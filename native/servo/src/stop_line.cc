@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "surgiclaw/servo/aries_link.h"
+#include <cerrno>
 
 namespace surgiclaw::servo {
 
@@ -11,19 +11,25 @@ StopLine::~StopLine() {
   if (const int fd = fd_.exchange(-1); fd >= 0) ::close(fd);
 }
 
-std::string StopLine::open(const std::string& host, int port, std::chrono::nanoseconds timeout) {
+std::string StopLine::open(const StageLine& line, std::chrono::nanoseconds timeout) {
   std::string error;
-  const int fd = connectTcp(host, port, timeout, error);
+  const int fd = openStageLine(line, timeout, error);
   if (fd < 0) return error;
+  serial_.store(line.framing == AriesFraming::kSerial);
   fd_.store(fd);
   return {};
 }
 
 bool StopLine::fire() noexcept {
-  static constexpr char kStop[] = "STP0/0\r\n";
-  constexpr ssize_t kLength = sizeof kStop - 1;
+  char stop[16];
+  const AriesFraming framing = serial_.load() ? AriesFraming::kSerial : AriesFraming::kTcp;
+  const size_t length = encodeAries(framing, "STP0/0", stop, sizeof stop);
   const int fd = fd_.load();
-  return fd >= 0 && ::send(fd, kStop, kLength, MSG_NOSIGNAL | MSG_DONTWAIT) == kLength;
+  if (fd < 0) return false;
+  ssize_t written = ::send(fd, stop, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // Opened without blocking: a line that takes nothing refuses instead of waiting.
+  if (written < 0 && errno == ENOTSOCK) written = ::write(fd, stop, length);
+  return written == static_cast<ssize_t>(length);
 }
 
 }  // namespace surgiclaw::servo

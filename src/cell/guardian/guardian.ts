@@ -10,14 +10,19 @@ import { Socket } from "node:net";
 import { CellError } from "../../base/errors.js";
 import { programPath } from "../../base/paths.js";
 import { monotonicNow, withDeadline } from "../../base/clock.js";
+import { descriptorOf } from "../links/socket-handle.js";
 import { cellAddon, type HeartStatus, type NativeHeart } from "../native.js";
 import { beatFlags, encodeBeat, type NeedleOrder } from "./beat.js";
 import { Lines, parseReport, type GuardianReport } from "./report.js";
 
-/** A device that the guardian stops. Descriptors are those of open serial ports; the guardian gets a duplicate. */
+/** A device that the guardian stops. Descriptors are those of open links; the guardian gets a duplicate. */
 export type GuardedLink =
   | { readonly kind: "aries-tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "aries-serial"; readonly descriptor: number }
+  /** The one connection of a controller that dials this machine or asks for a login. */
+  | { readonly kind: "aries-connection"; readonly descriptor: number }
+  /** `axes` in the order in which they are stopped: the series knows no stop for all. */
+  | { readonly kind: "sc-serial"; readonly descriptor: number; readonly axes: readonly number[] }
   | {
       readonly kind: "needle-serial";
       readonly descriptor: number;
@@ -193,6 +198,12 @@ export class Guardian {
         case "aries-serial":
           args.push("--aries-fd", inherit(link.descriptor));
           break;
+        case "aries-connection":
+          args.push("--aries-connection-fd", inherit(link.descriptor));
+          break;
+        case "sc-serial":
+          args.push("--sc-fd", inherit(link.descriptor), "--sc-axes", link.axes.join(","));
+          break;
         case "needle-serial":
           args.push("--needle-fd", inherit(link.descriptor));
           args.push("--needle-device", String(link.device ?? 1), "--needle-axis", String(link.axis ?? 1));
@@ -238,9 +249,8 @@ export class Guardian {
   }
 
   private beat(beats: Socket): void {
-    // The descriptor of a pipe that Node made is not part of its public interface, but there is no other way to it.
-    const fd = (beats as unknown as { readonly _handle?: { readonly fd?: number } })._handle?.fd;
-    if (fd === undefined || fd < 0) return;
+    const fd = descriptorOf(beats);
+    if (fd === undefined) return;
     const heart = new (cellAddon().Heart)();
     heart.setNeedle(this.needle.inTissue, this.needle.retractToMicrosteps);
     heart.start({ fd, periodS: this.options.periodS, limitS: this.options.eventLoopLimitS });

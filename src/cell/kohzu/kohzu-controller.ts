@@ -6,17 +6,16 @@
 import { monotonicNow, systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
 import { StageEnvelope } from "../envelope.js";
-import type { ByteLink } from "../links/byte-link.js";
 import type { LinkCounters } from "../links/request-link.js";
-import { SerialLink } from "../links/serial-link.js";
-import { TcpLink } from "../links/tcp-link.js";
 import { Lifecycle, type LifecycleStatus } from "../lifecycle.js";
 import { MotionFrame } from "../motion-frame.js";
+import type { StageLine } from "../native.js";
 import type { StageControllerProfile } from "../profile.js";
 import type { KohzuAxis } from "./axis-config.js";
 import { describeCode, type CodeFamily } from "./codec/codes.js";
 import { integerField, type StageReply } from "./codec/framing.js";
 import type { AxisStatus } from "./codec/status.js";
+import { linkTo, type KohzuAddress } from "./kohzu-address.js";
 import { KohzuLink } from "./kohzu-link.js";
 import { KosmosDialect } from "./kosmos-dialect.js";
 import { requireFree, requireUnobstructed } from "./motion-checks.js";
@@ -24,10 +23,6 @@ import { runMoves, type AxisMove } from "./moves.js";
 import { ScDialect } from "./sc-dialect.js";
 import type { StageDialect } from "./stage-dialect.js";
 import { stopEverything } from "./stop-everything.js";
-
-export type KohzuAddress =
-  | { readonly transport: "tcp"; readonly host: string; readonly port: number }
-  | { readonly transport: "serial"; readonly path: string; readonly baudRate: number };
 
 export interface KohzuOptions {
   /** Name of the device in the cell. */
@@ -65,7 +60,7 @@ export class KohzuController {
 
   private readonly lifecycle: Lifecycle;
   private readonly main: KohzuLink;
-  /** On TCP a second connection, so that a stop never waits behind a request. */
+  /** Where a second client may connect, a second connection, so that a stop never waits behind a request. */
   private readonly stopLink: KohzuLink | undefined;
   private readonly axes: ReadonlyMap<number, KohzuAxis>;
   private readonly pollS: number;
@@ -101,18 +96,18 @@ export class KohzuController {
       family,
       envelope: this.envelope,
       stx: address.transport === "serial",
+      // A serial line may hold old bytes, and a login its greetings: the first request waits for quiet.
+      staleAtOpen: address.transport === "serial" || address.transport === "telnet",
       replyTimeoutS: profile.replyTimeout.value,
       quietS: profile.quietTime.value,
     };
-    const open = (): ByteLink =>
-      address.transport === "tcp" ? new TcpLink(address) : new SerialLink(address);
-    this.main = new KohzuLink(open(), linkOptions);
+    this.main = new KohzuLink(linkTo(address), linkOptions);
     const context = { name, link: this.main, profile };
     this.dialect = profile.dialect === "sc" ? new ScDialect(context) : new KosmosDialect(context);
     this.main.onClosed = (reason) => this.lose(reason);
     this.main.onSystem = (reply) => this.heardSystem(reply);
     if (address.transport === "tcp") {
-      this.stopLink = new KohzuLink(open(), linkOptions);
+      this.stopLink = new KohzuLink(linkTo(address), linkOptions);
       this.stopLink.onSystem = (reply) => this.heardSystem(reply);
       // Without its stop connection the controller may not move.
       this.stopLink.onClosed = (reason) => this.lose(reason);
@@ -127,8 +122,8 @@ export class KohzuController {
     return this.main.counters;
   }
 
-  /** Descriptor of the serial port, for the guardian; undefined on TCP, where it connects by itself. */
-  get serialDescriptor(): number | undefined {
+  /** Descriptor of the only line there is, for the guardian; undefined where it connects by itself, and while it is closed. */
+  get sharedDescriptor(): number | undefined {
     return this.main.descriptor;
   }
 
@@ -307,18 +302,22 @@ export class KohzuController {
   }
 
   /**
-   * Stops all axes at once. Unconditional: it asks no state, waits for no request in flight, and works while the link is
-   * lent. Idempotent.
+   * Stops all axes at once. Unconditional: it asks no state, waits for no request in flight, and works while the axes are
+   * lent; on a line that is lent with them the reply goes to the borrower, and nobody here waits for it. Idempotent.
    * @throws CellError LINK_CLOSED, LINK_TIMEOUT when no connection took the stop: the guardian has its own
    */
   async stop(): Promise<void> {
     this.motions.withdrawPermits();
-    await stopEverything(
-      this.options.name,
-      [this.stopLink, this.main],
-      this.dialect.stopCommands(this.axisNumbers),
-      this.options.profile.stopTimeout.value,
-    );
+    const commands = this.dialect.stopCommands(this.axisNumbers);
+    if (this.isLent && this.stopLink === undefined)
+      for (const command of commands) this.main.stopUnheard(command);
+    else
+      await stopEverything(
+        this.options.name,
+        [this.stopLink, this.main],
+        commands,
+        this.options.profile.stopTimeout.value,
+      );
   }
 
   /** Whether another owner moves the axes. */
@@ -326,19 +325,39 @@ export class KohzuController {
     return this.isLent;
   }
 
-  /** Leaves the axes to another owner with a connection of its own. No moves from here until `resume`. */
-  suspend(): void {
+  /**
+   * Leaves the axes to another owner: with a connection of its own where the controller takes one, else with the line
+   * itself. No moves from here until `resume`.
+   * @throws CellError COMMAND_INVALID unless active and at rest, or for a family that the native servo does not speak
+   */
+  suspend(): StageLine {
     this.requireMotion("lending the axes");
-    if (this.motions.moving)
-      throw new CellError("COMMAND_INVALID", `${this.options.name}: axes are lent only at rest`);
+    const { name, address, profile } = this.options;
+    if (this.motions.moving) throw new CellError("COMMAND_INVALID", `${name}: axes are lent only at rest`);
+    if (profile.dialect === "sc")
+      throw new CellError(
+        "COMMAND_INVALID",
+        `${name}: the servo does not speak the dialect of the SC series`,
+      );
+    let line: StageLine;
+    if (address.transport === "tcp") line = { host: address.host, port: address.port };
+    else {
+      const descriptor = this.main.descriptor;
+      if (descriptor === undefined) throw new CellError("LINK_CLOSED", `${name}: there is no line to lend`);
+      this.main.lend(true);
+      const statusFields = profile.statusLayout === "crux-separate" ? 5 : 6;
+      line = { descriptor, stx: address.transport === "serial", statusFields };
+    }
     this.isLent = true;
     this.readings.clear();
+    return line;
   }
 
   /** Takes the axes back: all positions are read anew. */
   async resume(signal?: AbortSignal): Promise<void> {
     if (!this.isLent) return;
     try {
+      if (this.stopLink === undefined) this.main.lend(false);
       const readings = await this.readAll(signal);
       if (readings.some((reading) => reading.status.driving !== "stopped")) {
         await this.stop();

@@ -13,7 +13,7 @@ import { describeCode, type CodeFamily } from "./codec/codes.js";
 import { decodeReply, encodeRequest, integerField, LineAssembler, type StageReply } from "./codec/framing.js";
 import { replyAxis } from "./codec/reply-names.js";
 
-export interface KohzuLinkOptions extends Omit<RequestLinkOptions, "staleAtOpen"> {
+export interface KohzuLinkOptions extends RequestLinkOptions {
   readonly family: CodeFamily;
   /** STX before each request: serial lines only. */
   readonly stx: boolean;
@@ -45,8 +45,7 @@ export class KohzuLink {
         lastWord: encodeRequest("STP", [0, 1], options.stx),
         probe: () => this.prepare("IDN", []),
       },
-      // A serial line may hold old bytes: the first request waits for quiet. A new TCP connection holds none.
-      { ...options, staleAtOpen: options.stx },
+      options,
     );
   }
 
@@ -74,6 +73,16 @@ export class KohzuLink {
 
   async close(): Promise<void> {
     await this.link.close();
+  }
+
+  /** Leaves the line to another reader, or takes it back. */
+  lend(on: boolean): void {
+    this.link.lend(on);
+  }
+
+  /** Writes a stop whose reply another reader of the line gets. @throws CellError LINK_CLOSED */
+  stopUnheard({ name, parameters }: StageCommand): void {
+    this.link.say(this.prepare(name, parameters).bytes);
   }
 
   /**

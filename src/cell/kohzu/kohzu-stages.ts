@@ -1,6 +1,7 @@
 /** The stages of a cell in metres and radians: what the agent sees of a KOHZU controller. */
 import { asCellError, CellError } from "../../base/errors.js";
 import type { StageDevice } from "../devices.js";
+import type { StageLine } from "../native.js";
 import { toPulses } from "./axis-config.js";
 import type { KohzuController } from "./kohzu-controller.js";
 
@@ -8,11 +9,7 @@ export class KohzuStages implements StageDevice {
   /** A stop that no connection took; the guardian has its own way to the device. */
   onStopFailed: (reason: CellError) => void = () => undefined;
 
-  /** @param address where another owner reaches the same controller; undefined on serial lines */
-  constructor(
-    private readonly controller: KohzuController,
-    private readonly address?: { readonly host: string; readonly port: number },
-  ) {}
+  constructor(private readonly controller: KohzuController) {}
 
   /** Last measured position, m or rad. @throws CellError DEVICE_FAULT while it is not to be trusted */
   position(axis: number): number {
@@ -49,16 +46,11 @@ export class KohzuStages implements StageDevice {
     await this.controller.moveMany(pulses, { oneSided: options.oneSided, signal });
   }
 
-  /** @throws CellError COMMAND_INVALID on a serial line, which has one owner */
-  async lend<T>(work: (address: { readonly host: string; readonly port: number }) => Promise<T>): Promise<T> {
-    if (this.address === undefined)
-      throw new CellError(
-        "COMMAND_INVALID",
-        "stages on a serial line cannot be lent: the line has one owner",
-      );
-    this.controller.suspend();
+  /** @throws CellError as `KohzuController.suspend` */
+  async lend<T>(work: (line: StageLine) => Promise<T>): Promise<T> {
+    const line = this.controller.suspend();
     try {
-      return await work(this.address);
+      return await work(line);
     } finally {
       await this.controller.resume();
     }

@@ -8,7 +8,11 @@ import { readSync, writeSync } from "node:fs";
 /** What an open port of a POSIX system has, beyond the interface that all systems share. */
 interface PosixPort {
   fd: number | null;
-  readonly poller: { once(event: "readable", heard: (error: Error | null) => void): unknown };
+  readonly poller: {
+    once(event: "readable", heard: (error: Error | null) => void): unknown;
+    /** Whoever waits hears of an error. */
+    stop(): void;
+  };
   read(buffer: Buffer, offset: number, length: number): Promise<{ buffer: Buffer; bytesRead: number }>;
   write(buffer: Buffer): Promise<void>;
 }
@@ -25,17 +29,34 @@ function tried(call: () => number): number | undefined {
   }
 }
 
-/** Does nothing where the port is of another kind. */
-export function makePrompt(port: object): void {
-  if (!isPosix(port)) return;
+/** What can be done with an open port beyond its stream. */
+export interface PromptPort {
+  readonly descriptor: number | undefined;
+  /** From now until `release` nothing is read: another reader has the line. */
+  hold(): void;
+  release(): void;
+}
+
+/** @returns undefined where the port is of another kind, which stays as it is */
+export function makePrompt(port: object): PromptPort | undefined {
+  if (!isPosix(port)) return undefined;
   const slow = { read: port.read.bind(port), write: port.write.bind(port) };
-  port.read = async (buffer, offset, length) => {
-    await new Promise<void>((resolve, reject) => {
+  let held: Promise<void> | undefined;
+  let free = (): void => undefined;
+  const readable = (): Promise<void> =>
+    new Promise((resolve, reject) => {
       port.poller.once("readable", (error) => {
         if (error) reject(error);
         else resolve();
       });
     });
+  port.read = async (buffer, offset, length) => {
+    do {
+      await held;
+      await readable().catch((error: unknown) => {
+        if (held === undefined) throw error;
+      });
+    } while (held !== undefined);
     const { fd } = port;
     const bytesRead = fd === null ? undefined : tried(() => readSync(fd, buffer, offset, length, null));
     return bytesRead === undefined || bytesRead === 0
@@ -46,5 +67,21 @@ export function makePrompt(port: object): void {
     const { fd } = port;
     const written = (fd === null ? undefined : tried(() => writeSync(fd, buffer))) ?? 0;
     if (written < buffer.length || buffer.length === 0) await slow.write(buffer.subarray(written));
+  };
+  return {
+    get descriptor() {
+      return port.fd ?? undefined;
+    },
+    hold() {
+      if (held !== undefined) return;
+      held = new Promise((resolve) => {
+        free = resolve;
+      });
+      port.poller.stop();
+    },
+    release() {
+      held = undefined;
+      free();
+    },
   };
 }

@@ -115,6 +115,15 @@ export class RequestLink<Reply> {
     this.lastByteS = monotonicNow();
   }
 
+  /**
+   * Leaves the line to another reader: nothing that comes is heard, and what is written with `post` finds no reply. Taken
+   * back, the link first brings itself in step again.
+   */
+  lend(on: boolean): void {
+    this.link.holdReading(on);
+    if (!on) this.outOfStep = true;
+  }
+
   async close(): Promise<void> {
     this.fail(new CellError("LINK_CLOSED", `${this.options.device}: the link was closed`));
     await this.link.close();
@@ -139,6 +148,11 @@ export class RequestLink<Reply> {
     });
     this.tail = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** Writes bytes at once that nobody waits for a reply to. @throws CellError LINK_CLOSED */
+  say(bytes: Uint8Array): void {
+    this.link.write(bytes);
   }
 
   /** Writes a request at once, past the queue and any request in flight: for stops. Registers, writes, starts the timer. */

@@ -6,7 +6,7 @@ import { SerialPort } from "serialport";
 import { systemClock } from "../../base/clock.js";
 import { CellError } from "../../base/errors.js";
 import type { ByteLink } from "./byte-link.js";
-import { makePrompt } from "./prompt-port.js";
+import { makePrompt, type PromptPort } from "./prompt-port.js";
 
 export interface SerialSettings {
   readonly path: string;
@@ -21,6 +21,7 @@ export class SerialLink implements ByteLink {
   onClosed: (reason: CellError) => void = () => undefined;
   readonly description: string;
   private port: SerialPort | undefined;
+  private prompt: PromptPort | undefined;
   /** Resolves when the last bytes have left. */
   private written: Promise<void> = Promise.resolve();
   /** Resolves when the port of the last owner is let go. */
@@ -38,10 +39,12 @@ export class SerialLink implements ByteLink {
   }
 
   get descriptor(): number | undefined {
-    const binding = this.port?.port;
-    return binding !== undefined && "fd" in binding && typeof binding.fd === "number"
-      ? binding.fd
-      : undefined;
+    return this.port === undefined ? undefined : this.prompt?.descriptor;
+  }
+
+  holdReading(on: boolean): void {
+    if (on) this.prompt?.hold();
+    else this.prompt?.release();
   }
 
   async open(signal?: AbortSignal): Promise<void> {
@@ -64,7 +67,7 @@ export class SerialLink implements ByteLink {
         else reject(new CellError("LINK_CONNECT", `${this.description}: ${error.message}`, { cause: error }));
       });
     });
-    if (port.port !== undefined) makePrompt(port.port);
+    this.prompt = port.port === undefined ? undefined : makePrompt(port.port);
     this.port = port;
     port.on("data", (bytes: Buffer) => {
       if (this.port === port) this.onData(bytes);
@@ -92,6 +95,7 @@ export class SerialLink implements ByteLink {
   async close(): Promise<void> {
     const { port } = this;
     this.port = undefined;
+    this.prompt?.release();
     if (port !== undefined) this.closing = this.shut(port);
     await this.closing;
   }
@@ -110,6 +114,7 @@ export class SerialLink implements ByteLink {
   private lose(port: SerialPort, reason: string): void {
     if (this.port !== port) return;
     this.port = undefined;
+    this.prompt?.release();
     if (port.isOpen) port.close(() => undefined);
     this.onClosed(new CellError("LINK_CLOSED", `${this.description}: ${reason}`));
   }

@@ -1,6 +1,7 @@
 /** Which transcripts a device of a configuration is checked with, and over which link. */
 import type { Config } from "../../base/config.js";
 import type { ByteLink } from "../../cell/links/byte-link.js";
+import { kohzuAddress, linkTo } from "../../cell/kohzu/kohzu-address.js";
 import { SerialLink } from "../../cell/links/serial-link.js";
 import { TcpLink } from "../../cell/links/tcp-link.js";
 import { loadProfile } from "../../cell/profile.js";
@@ -37,10 +38,9 @@ export async function planCheck(device: Checkable, config: Config): Promise<Plan
       ];
     case "stages": {
       const { dialect, baudRate } = await loadProfile(stages.profile, "stage-controller");
-      const transcript = `kohzu-${dialect}`;
-      return stages.transport === "tcp"
-        ? [tcpCheck(transcript, stages.host, stages.port)]
-        : [serialCheck(transcript, stages.path ?? "", stages.baud ?? baudRate.value)];
+      const address = kohzuAddress(stages, baudRate.value);
+      const transport = address.transport === "serial" ? "serial" : "tcp";
+      return [{ transcript: `kohzu-${dialect}`, transport, link: linkTo(address) }];
     }
     case "needle": {
       const { dialect } = await loadProfile(needle.profile, "needle-drive");

@@ -5,11 +5,12 @@ import { asCellError, CellError } from "../../base/errors.js";
 import type { CellDevices } from "../../cell/devices.js";
 import { Guardian, type GuardedLink } from "../../cell/guardian/guardian.js";
 import { loadAxes } from "../../cell/kohzu/axis-config.js";
-import { KohzuController, type KohzuAddress } from "../../cell/kohzu/kohzu-controller.js";
+import { kohzuAddress, type KohzuAddress } from "../../cell/kohzu/kohzu-address.js";
+import { KohzuController } from "../../cell/kohzu/kohzu-controller.js";
 import { KohzuStages } from "../../cell/kohzu/kohzu-stages.js";
 import { Microscope } from "../../cell/microscope/microscope.js";
 import { NeedleDrive } from "../../cell/needle/needle-drive.js";
-import { loadProfile } from "../../cell/profile.js";
+import { loadProfile, type StageControllerProfile } from "../../cell/profile.js";
 import type { DhParameters } from "../../cell/ur/kinematics.js";
 import { readUrProfile, type UrProfile } from "../../cell/ur/profile.js";
 import { UrArm } from "../../cell/ur/ur-arm.js";
@@ -62,20 +63,7 @@ export class DeviceSet implements CellDevices {
       log,
     });
     const stageProfile = await loadProfile(stages.profile, "stage-controller");
-    if (stageProfile.dialect === "sc")
-      throw new CellError(
-        "CONFIG_INVALID",
-        `${stages.profile}: the guardian cannot stop a controller of the SC series, and without it nothing may move`,
-        { remedy: "use an ARIES or a CRUX for the stages of a cell" },
-      );
-    const address: KohzuAddress =
-      stages.transport === "tcp"
-        ? { transport: "tcp", host: stages.host, port: stages.port }
-        : {
-            transport: "serial",
-            path: stages.path ?? "",
-            baudRate: stages.baud ?? stageProfile.baudRate.value,
-          };
+    const address = kohzuAddress(stages, stageProfile.baudRate.value);
     const controller = new KohzuController({
       name: "stages",
       address,
@@ -118,10 +106,7 @@ export class DeviceSet implements CellDevices {
     if (first === undefined || second === undefined)
       throw new CellError("CONFIG_INVALID", "a cell has two microscopes");
     const links = (): readonly GuardedLink[] => {
-      const stageLink: GuardedLink =
-        address.transport === "tcp"
-          ? { kind: "aries-tcp", host: address.host, port: address.port }
-          : { kind: "aries-serial", descriptor: descriptorOf(controller.serialDescriptor, "stages") };
+      const stageLink = guardedStages(address, stageProfile.dialect, controller);
       const descriptor = descriptorOf(drive.serialDescriptor, "needle");
       const needleLink: GuardedLink =
         needleProfile.dialect === "modbus-rtu"
@@ -136,7 +121,7 @@ export class DeviceSet implements CellDevices {
     };
     return new DeviceSet(
       new UrArm(robot),
-      new KohzuStages(controller, address.transport === "tcp" ? address : undefined),
+      new KohzuStages(controller),
       drive,
       [first, second],
       new Guardian({
@@ -150,7 +135,7 @@ export class DeviceSet implements CellDevices {
       links,
       () =>
         drive.serialDescriptor === undefined ||
-        (address.transport === "serial" && controller.serialDescriptor === undefined),
+        (address.transport !== "tcp" && controller.sharedDescriptor === undefined),
     );
   }
 
@@ -326,6 +311,18 @@ async function named(device: string, connecting: Promise<void>): Promise<void> {
     const { code, detail, remedy } = known;
     throw new CellError(code, `${device}: ${detail}`, { cause: error, remedy });
   }
+}
+
+/** What the guardian stops the stages by. */
+function guardedStages(
+  address: KohzuAddress,
+  dialect: StageControllerProfile["dialect"],
+  controller: KohzuController,
+): GuardedLink {
+  if (address.transport === "tcp") return { kind: "aries-tcp", host: address.host, port: address.port };
+  const descriptor = descriptorOf(controller.sharedDescriptor, "stages");
+  if (dialect === "sc") return { kind: "sc-serial", descriptor, axes: controller.axisNumbers };
+  return { kind: address.transport === "serial" ? "aries-serial" : "aries-connection", descriptor };
 }
 
 function descriptorOf(descriptor: number | undefined, name: string): number {

@@ -31,10 +31,9 @@ export class ServoRunner {
     signal.addEventListener("abort", onAbort, { once: true });
     this.running = true;
     try {
-      return await this.devices.stages.lend(({ host, port }) =>
+      return await this.devices.stages.lend((line) =>
         this.servo.run({
-          host,
-          port,
+          ...line,
           views: [
             {
               camera: native(first),

@@ -5,7 +5,7 @@
 import { done, form, tableRange, type CommandTable, type Form } from "./command-form.js";
 import type { MultiAxisCommands } from "./multi-axis-commands.js";
 import type { StageMachine } from "./stage-machine.js";
-import type { Firmware } from "./unit-commands.js";
+import type { Firmware } from "./firmware.js";
 
 /** IDN answers the model and the version times 1000; REM releases the emergency lock. */
 export function cruxUnit(machine: StageMachine, model: string, firmware: Firmware): CommandTable {

@@ -4,11 +4,13 @@ import type { StatusLayout } from "../../cell/kohzu/codec/status.js";
 import { runForm, type Answer, type CommandTable, type Execution } from "./command-form.js";
 import { cruxMulti, cruxUnit } from "./crux-commands.js";
 import { driveCommands, type Coordinates } from "./drive-commands.js";
+import type { Firmware } from "./firmware.js";
 import { MultiAxisCommands } from "./multi-axis-commands.js";
+import type { NetworkSettings } from "./network-role.js";
 import { ScCommands } from "./sc-commands.js";
 import type { StageMachine } from "./stage-machine.js";
 import { StateCommands } from "./state-commands.js";
-import { unitCommands, type Firmware } from "./unit-commands.js";
+import { unitCommands } from "./unit-commands.js";
 
 export type DialectName = "aries" | "crux" | "sc";
 
@@ -18,6 +20,7 @@ export interface DialectOptions {
   /** What IDN answers: `CRUX-D`, `400`. */
   readonly model: string;
   readonly cruxStatus: StatusLayout;
+  readonly network: NetworkSettings;
 }
 
 export interface Dialect {
@@ -63,7 +66,7 @@ export function makeDialect(machine: StageMachine, options: DialectOptions): Dia
     ...driveCommands(machine, coordinates),
     ...multi.table(),
     ...(aries
-      ? unitCommands(machine, options.firmware, forget)
+      ? unitCommands(machine, options.firmware, options.network, forget)
       : [...cruxUnit(machine, options.model, options.firmware), ...cruxMulti(multi)]),
   ]);
   return { execution: kosmosExecution(machine, table, aries), forget };

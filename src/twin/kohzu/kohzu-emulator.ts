@@ -11,10 +11,11 @@ import { WireFaults } from "../wire-faults.js";
 import { ClientSessions, type StageClient } from "./client-sessions.js";
 import type { AxisOptions } from "./controller-axis.js";
 import { makeDialect, type Dialect, type DialectName } from "./dialects.js";
+import type { Firmware } from "./firmware.js";
+import { NetworkSettings, type NetworkRole } from "./network-role.js";
 import { StageMachine } from "./stage-machine.js";
 import type { Side } from "./stage-sensors.js";
 import { Sys } from "./system-settings.js";
-import type { Firmware } from "./unit-commands.js";
 
 export interface KohzuOptions {
   /** Axis 1 first; null is an axis without a stage, which reports both limits closed. */
@@ -22,6 +23,8 @@ export interface KohzuOptions {
   readonly seed: number;
   readonly dialect?: DialectName;
   readonly firmware?: Firmware;
+  /** Role on the network at power-up; host unless given. WIP changes it. */
+  readonly role?: NetworkRole;
   /** What IDN names where the family has several models: CRUX-A, CRUX-D; 200, 400, 800. */
   readonly model?: string;
   /** How a CRUX lays out its status: public programs disagree. */
@@ -41,6 +44,7 @@ export class KohzuEmulator {
   private readonly machine: StageMachine;
   private readonly sessions: ClientSessions;
   private readonly dialect: Dialect;
+  private readonly network: NetworkSettings;
 
   constructor(options: KohzuOptions) {
     const dialect = options.dialect ?? "aries";
@@ -50,9 +54,12 @@ export class KohzuEmulator {
       speedFactor: options.speedFactor ?? 1,
       clock: options.clock ?? monotonicNow,
     });
+    const firmware = options.firmware ?? [1, 4, 4];
+    this.network = new NetworkSettings(options.role ?? "host", firmware);
     this.dialect = makeDialect(this.machine, {
       dialect,
-      firmware: options.firmware ?? [1, 4, 4],
+      firmware,
+      network: this.network,
       model: options.model ?? models[dialect],
       cruxStatus: options.cruxStatus ?? "aries",
     });
@@ -62,6 +69,11 @@ export class KohzuEmulator {
   /** Connects a client. `write` is called with the bytes of each reply. */
   attach(transport: "tcp" | "serial", write: (bytes: Buffer) => void): StageClient {
     return this.sessions.attach(transport === "serial", write);
+  }
+
+  /** Role on the network that is in force. */
+  get role(): NetworkRole {
+    return this.network.role;
   }
 
   /** The true place of a stage: m or rad from its nominal origin. */
@@ -167,6 +179,7 @@ export class KohzuEmulator {
   /** Off and on again; the caller cuts the connections. */
   powerCycle(): void {
     this.machine.powerCycle();
+    this.network.powerCycle();
     this.dialect.forget();
   }
 

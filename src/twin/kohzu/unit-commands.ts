@@ -1,14 +1,8 @@
 /** The commands that concern the ARIES as a whole: identity, device map, locks, general I/O, network, reset. */
 import { done, form, textForm, type CommandTable, type Form, type TextForm } from "./command-form.js";
+import { olderThan, type Firmware } from "./firmware.js";
+import type { NetworkSettings } from "./network-role.js";
 import type { StageMachine } from "./stage-machine.js";
-
-export type Firmware = readonly [number, number, number];
-
-/** RAX of firmware up to 1.1.1 ends before the map. */
-const olderThan = (firmware: Firmware, than: Firmware): boolean => {
-  const i = firmware.findIndex((part, index) => part !== than[index]);
-  return i >= 0 && (firmware[i] ?? 0) < (than[i] ?? 0);
-};
 
 /** General inputs and outputs; how many there are is our assumption. */
 const ioBits: readonly [number, number] = [0, 255];
@@ -19,10 +13,9 @@ const dottedQuad = (text: string): boolean =>
 export function unitCommands(
   machine: StageMachine,
   firmware: Firmware,
+  network: NetworkSettings,
   resetOthers: () => void,
 ): CommandTable {
-  // Role (0 host, 1 client, 2 Telnet), address, mask, port: as delivered. Changed by WIP, in force after a power cycle.
-  let network = ["0", "192.168.1.120", "255.0.0.0", "12321"];
   return new Map<string, Form | TextForm>([
     ["IDN", form([], () => ({ data: ["ARIES", ...firmware] }))],
     [
@@ -62,17 +55,17 @@ export function unitCommands(
         return done;
       }),
     ],
-    // Which values in which order is our assumption; that they are refused while an axis moves is documented.
-    ["RIP", textForm([0], () => (machine.anyDriving ? { error: 901 } : { data: network }))],
+    // Role (0 host, 1 client, 2 Telnet), address, mask, port: which values in which order is our assumption; that they are refused while an axis moves is documented.
+    ["RIP", textForm([0], () => (machine.anyDriving ? { error: 901 } : { data: network.values }))],
     [
       "WIP",
       textForm([4], (values) => {
         if (machine.anyDriving) return { error: 901 };
         const [role = "", address = "", mask = "", port = ""] = values;
-        const good = [/^[012]$/.test(role), dottedQuad(address), dottedQuad(mask), /^\d{1,5}$/.test(port)];
+        const good = [network.knows(role), dottedQuad(address), dottedQuad(mask), /^\d{1,5}$/.test(port)];
         const bad = good.indexOf(false);
         if (bad >= 0) return { error: 101 + bad };
-        network = [...values];
+        network.write(values);
         return done;
       }),
     ],

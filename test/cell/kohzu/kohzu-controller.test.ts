@@ -3,9 +3,16 @@ import { connect, createServer } from "node:net";
 import { KohzuController } from "../../../src/cell/kohzu/kohzu-controller.js";
 import { KohzuStages } from "../../../src/cell/kohzu/kohzu-stages.js";
 import { loadAxes } from "../../../src/cell/kohzu/axis-config.js";
+import type { StageLine } from "../../../src/cell/native.js";
 import { loadProfile } from "../../../src/cell/profile.js";
 import { xa04aR102 } from "../../../src/twin/kohzu/stage-models.js";
 import { activeRig, cellAxes, pause, rig } from "./rig.js";
+
+/** Where a borrower connects by itself. */
+function addressOf(line: StageLine): { readonly host: string; readonly port: number } {
+  if (!("host" in line)) throw new Error("the line itself was lent");
+  return line;
+}
 
 t.test("connects, reads everything, moves several axes at once", async (t) => {
   const { driver, emulator, end } = await activeRig();
@@ -29,7 +36,7 @@ t.test("connects, reads everything, moves several axes at once", async (t) => {
 t.test("the same over a serial line", async (t) => {
   const { driver, emulator, end } = await activeRig({ transport: "serial" });
   t.teardown(end);
-  t.type(driver.serialDescriptor, "number");
+  t.type(driver.sharedDescriptor, "number");
   await driver.moveAbsolute(1, 1000, { oneSided: true });
   t.ok(Math.abs(emulator.truePosition(1) - 0.5e-3) < 8e-6);
   const move = driver.moveAbsolute(1, -14_000);
@@ -302,12 +309,12 @@ t.test("a serial port has one owner", async (t) => {
 });
 
 t.test("lent axes: no moves from here, stop still works, positions are read anew on return", async (t) => {
-  const { driver, emulator, address, end } = await activeRig();
+  const { driver, emulator, end } = await activeRig();
   t.teardown(end);
-  const tcp = address.transport === "tcp" ? address : { host: "", port: 0 };
-  const stages = new KohzuStages(driver, tcp);
+  const stages = new KohzuStages(driver);
   const signal = new AbortController().signal;
-  const result = await stages.lend(async ({ host, port }) => {
+  const result = await stages.lend(async (line) => {
+    const { host, port } = addressOf(line);
     t.ok(stages.moving);
     t.throws(() => stages.position(1), { code: "DEVICE_FAULT" });
     await t.rejects(stages.moveTo(new Map([[1, 0]]), { oneSided: false }, signal), {
@@ -322,7 +329,8 @@ t.test("lent axes: no moves from here, stop still works, positions are read anew
   });
   t.equal(result, "done");
   t.ok(Math.abs(stages.position(1) - 300e-6) < 1e-12);
-  const serving = stages.lend(async ({ host, port }) => {
+  const serving = stages.lend(async (line) => {
+    const { host, port } = addressOf(line);
     const socket = connect(port, host);
     await new Promise((resolve) => socket.once("connect", resolve));
     socket.write("APS1/4/14000/1\r\n");

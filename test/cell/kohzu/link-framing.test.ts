@@ -15,6 +15,7 @@ class OpenLine implements ByteLink {
   written = "";
   onData: (bytes: Uint8Array) => void = () => undefined;
   onClosed: (reason: CellError) => void = () => undefined;
+  holdReading(): void {}
   async open(): Promise<void> {
     this.isOpen = true;
   }
@@ -39,7 +40,14 @@ const replies = {
 const axes = await cellAxes();
 const linkOf = (family: "aries" | "sc", line: OpenLine): KohzuLink =>
   new KohzuLink(line, {
-    ...{ device: "stages", family, stx: family === "sc", replyTimeoutS: 5, quietS: 0.001 },
+    ...{
+      device: "stages",
+      family,
+      stx: family === "sc",
+      staleAtOpen: family === "sc",
+      replyTimeoutS: 5,
+      quietS: 0.001,
+    },
     envelope: new StageEnvelope("stages", family, axes),
   });
 

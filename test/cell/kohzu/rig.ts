@@ -1,9 +1,11 @@
 /** A driver and an emulator joined by a real TCP connection or a real pseudo-terminal. */
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { loadAxes, type KohzuAxis } from "../../../src/cell/kohzu/axis-config.js";
-import { KohzuController, type KohzuAddress } from "../../../src/cell/kohzu/kohzu-controller.js";
+import type { KohzuAddress } from "../../../src/cell/kohzu/kohzu-address.js";
+import { KohzuController } from "../../../src/cell/kohzu/kohzu-controller.js";
 import { loadProfile } from "../../../src/cell/profile.js";
 import { FaultSwitches } from "../../../src/twin/fault-switches.js";
 import { KohzuEmulator, type KohzuOptions } from "../../../src/twin/kohzu/kohzu-emulator.js";
@@ -41,9 +43,20 @@ export interface Rig {
   end(): Promise<void>;
 }
 
+/** The role of the controller on its network that goes with a transport. */
+const roles = { tcp: "host", serial: "host", telnet: "telnet", dialled: "client" } as const;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
 export async function rig(
   options: {
-    readonly transport?: "tcp" | "serial";
+    readonly transport?: KohzuAddress["transport"];
     readonly profile?: string;
     readonly emulator?: Partial<KohzuOptions>;
     readonly axes?: readonly KohzuAxis[];
@@ -52,6 +65,7 @@ export async function rig(
   const emulator = new KohzuEmulator({
     seed: 7,
     speedFactor: 4,
+    ...(options.transport === undefined ? {} : { role: roles[options.transport] }),
     axes: [...referenceCellStages.map((model) => ({ model, homed: true })), null],
     ...options.emulator,
   });
@@ -82,8 +96,20 @@ export async function rig(
     };
   }
   const server = new KohzuTcpServer(emulator);
-  const port = await server.listen("127.0.0.1", 0);
-  const address = { transport: "tcp", host: "127.0.0.1", port } as const;
+  const host = "127.0.0.1";
+  const { transport = "tcp" } = options;
+  let address: Exclude<KohzuAddress, { transport: "serial" }>;
+  if (transport === "dialled") {
+    address = { transport, host, port: await freePort() };
+    server.dial(host, address.port);
+  } else {
+    const port = await server.listen(host, 0);
+    address =
+      transport === "telnet"
+        ? { transport, host, port, password: "KOSMOS" }
+        : { transport: "tcp", host, port };
+  }
+  const { port } = address;
   const driver = new KohzuController({ name, address, profile, axes });
   const connections = { drop: () => server.dropConnections(), cut: (on: boolean) => server.cut(on) };
   return {
@@ -96,7 +122,8 @@ export async function rig(
     },
     unplug: () => server.close(),
     async plugIn() {
-      await server.listen("127.0.0.1", port);
+      if (transport === "dialled") server.dial(host, port);
+      else await server.listen(host, port);
     },
     async end() {
       await driver.close();

@@ -14,6 +14,7 @@ class PaperLink implements ByteLink {
   device: (text: string) => void = () => undefined;
   onData: (bytes: Uint8Array) => void = () => undefined;
   onClosed: (reason: CellError) => void = () => undefined;
+  holdReading(): void {}
   async open(): Promise<void> {
     this.isOpen = true;
   }

@@ -4,7 +4,14 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
-import { cellAddon, type NeedleEstimate, type ServoOptions } from "../../../src/cell/native.js";
+import { KohzuStages } from "../../../src/cell/kohzu/kohzu-stages.js";
+import {
+  cellAddon,
+  type NeedleEstimate,
+  type ServoOptions,
+  type StageLine,
+} from "../../../src/cell/native.js";
+import { activeRig } from "../kohzu/rig.js";
 
 const needle: NeedleEstimate = {
   found: true,
@@ -46,7 +53,8 @@ async function standingStage(): Promise<{ port: number; commands: string[]; clos
   return { port, commands, close };
 }
 
-function optionsFor(port: number): ServoOptions {
+function optionsFor(to: number | StageLine): ServoOptions {
+  const line = typeof to === "number" ? { host: "127.0.0.1", port: to } : to;
   const { Camera } = cellAddon();
   const view = (name: string): ServoOptions["views"][0] => ({
     camera: new Camera({
@@ -64,8 +72,7 @@ function optionsFor(port: number): ServoOptions {
     goalY: 1024,
   });
   return {
-    host: "127.0.0.1",
-    port,
+    ...line,
     speedTable: 3,
     views: [view("one"), view("two")],
     axes: [{ axis: 1, pxPerPulse: [0.4, 0, 0, 0.4], minPulses: -1000, maxPulses: 1000, approach: 1 }],
@@ -84,7 +91,7 @@ t.test("servo binding", async (t) => {
   t.test("wrong options are named before anything opens", async (t) => {
     const servo = new (cellAddon().Servo)();
     const good = optionsFor(1);
-    t.throws(() => servo.run({ ...good, port: 0 }), /options\.port/);
+    t.throws(() => servo.run(optionsFor(0)), /options\.port/);
     t.throws(() => servo.run({ ...good, shrinkFactor: 1 }), /shrinkFactor/);
     t.throws(() => servo.run({ ...good, tolerancePx: NaN }), /tolerancePx/);
     t.throws(() => servo.run({ ...good, axes: [] }), /axes/);
@@ -120,5 +127,21 @@ t.test("servo binding", async (t) => {
     t.match(stopped, { status: "stopped", detail: /requested/ });
     t.same(stopped.positionsPulses, [0]);
     t.ok(stage.commands.includes("STP0/0"));
+
+    // The same with the emulated controller's serial line, which is lent.
+    const { driver, emulator, end } = await activeRig({ transport: "serial" });
+    t.teardown(end);
+    await driver.moveAbsolute(1, 321);
+    const stages = new KohzuStages(driver);
+    const lent = await stages.lend(async (line) => {
+      const report = servo.run(optionsFor(line));
+      await delay(100);
+      servo.stop();
+      return report;
+    });
+    t.match(lent, { status: "stopped", detail: /requested/ });
+    t.same(lent.positionsPulses, [321]);
+    t.notOk(emulator.isMoving(1));
+    await driver.moveAbsolute(1, 0);
   });
 });

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { projectRoot } from "../../../src/base/paths.js";
 import { checkDevice, type CheckReport } from "../../../src/lab/check/device-check.js";
+import { linkTo } from "../../../src/cell/kohzu/kohzu-address.js";
 import { serialCheck, tcpCheck, type PlannedCheck } from "../../../src/lab/check/device-links.js";
 import { loadTranscript, transcriptNames } from "../../../src/lab/check/transcript.js";
 import { xa04aR102 } from "../../../src/twin/kohzu/stage-models.js";
@@ -34,6 +35,8 @@ for (const dialect of dialects)
 
 for (const [name, profile, transport, dialect] of [
   ["ARIES over TCP", "kohzu-aries", "tcp", "aries"],
+  ["ARIES behind a Telnet login", "kohzu-aries", "telnet", "aries"],
+  ["ARIES that dials", "kohzu-aries", "dialled", "aries"],
   ["ARIES over a serial line", "kohzu-aries", "serial", "aries"],
   ["CRUX", "kohzu-crux", "serial", "crux"],
   ["SC series", "kohzu-sc-410", "serial", "sc"],
@@ -46,14 +49,13 @@ for (const [name, profile, transport, dialect] of [
     });
     t.teardown(() => made.end());
     const { address } = made;
-    const transcript = `kohzu-${dialect}`;
     passes(
       t,
-      await replay(
-        address.transport === "tcp"
-          ? tcpCheck(transcript, address.host, address.port)
-          : serialCheck(transcript, address.path, address.baudRate),
-      ),
+      await replay({
+        transcript: `kohzu-${dialect}`,
+        transport: address.transport === "serial" ? "serial" : "tcp",
+        link: linkTo(address),
+      }),
     );
   });
 

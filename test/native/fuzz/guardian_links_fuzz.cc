@@ -16,11 +16,15 @@ using surgiclaw::fuzz::require;
 namespace {
 
 std::unique_ptr<StopLink> linkOf(uint8_t kind, int fd, ActionLog& log) {
-  switch (kind % 3) {
+  switch (kind % 5) {
     case 0:
       return ariesSerialLink({fd}, log);
     case 1:
       return needleSerialLink({fd, 1, 1}, log);
+    case 2:
+      return scSerialLink({fd, {3, 1, 2}}, log);
+    case 3:
+      return ariesConnectionLink({fd}, log);
     default:
       return needleModbusLink({fd, 1}, log);
   }

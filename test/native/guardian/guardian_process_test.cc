@@ -59,11 +59,15 @@ class Process : public ::testing::Test {
   }
 
   void start(int stagePort, int silenceMs = 300, const char* needleOption = "--needle-fd") {
+    startWith({"--aries-tcp", "127.0.0.1:" + std::to_string(stagePort), needleOption, "112"}, silenceMs);
+  }
+
+  /// @param links options; the pseudo-terminal is descriptor 112
+  void startWith(const std::vector<std::string>& links, int silenceMs) {
     int beats[2];
     int status[2];
     ASSERT_EQ(::pipe2(beats, O_CLOEXEC), 0);
     ASSERT_EQ(::pipe2(status, O_CLOEXEC), 0);
-    const std::string endpoint = "127.0.0.1:" + std::to_string(stagePort);
     const std::string silence = std::to_string(silenceMs);
     child = ::fork();
     ASSERT_GE(child, 0);
@@ -72,9 +76,13 @@ class Process : public ::testing::Test {
       ::dup2(beats[0], 110);
       ::dup2(status[1], 111);
       ::dup2(needleSlave, 112);
-      ::execl(GUARDIAN_PROGRAM, "guardian", "--beat-fd", "110", "--status-fd", "111", "--silence-ms",
-              silence.c_str(), "--log", log.c_str(), "--aries-tcp", endpoint.c_str(), needleOption, "112",
-              nullptr);
+      std::vector<std::string> arguments{"guardian", "--beat-fd", "110", "--status-fd", "111", "--silence-ms",
+                                         silence,    "--log",     log};
+      arguments.insert(arguments.end(), links.begin(), links.end());
+      std::vector<char*> pointers;
+      for (std::string& argument : arguments) pointers.push_back(argument.data());
+      pointers.push_back(nullptr);
+      ::execv(GUARDIAN_PROGRAM, pointers.data());
       ::_exit(127);
     }
     ::close(beats[0]);
@@ -271,6 +279,62 @@ TEST_F(Process, retractsAModbusNeedleThatIsInTissue) {
   EXPECT_NE(logText().find("\"event\":\"retract_answered\""), std::string::npos);
 }
 
+// STX, STPn/1, CR LF for each axis: the SC series has no stop for all (stages-needle-cameras.md A8).
+const std::string kScStop3 = "\r\n\x02STP3/1\r\n";
+const std::string kScStop1 = "\r\n\x02STP1/1\r\n";
+
+TEST_F(Process, stopsTheAxesOfAnScOneAfterTheOtherUntilEachHasAnswered) {
+  startWith({"--sc-fd", "112", "--sc-axes", "3,1"}, 300);
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  EXPECT_EQ(needleHeard(), "");
+  // The daemon dies within a command.
+  ASSERT_EQ(::write(needleSlave, "\x02RDP1/", 6), 6);
+  ::close(beatFd);
+  beatFd = -1;
+  ASSERT_TRUE(waitUntil([&] { return needleHeard().find(kScStop1) != std::string::npos; }));
+  EXPECT_EQ(needleHeard(), "\x02RDP1/" + kScStop3 + kScStop1);
+  // The first had swallowed the rest of the command; the second is answered when its axis stands.
+  const std::string replies = "E\tRDP1\t100\r\nE\tSTP3\t5\r\nC\tSTP1\r\n";
+  ASSERT_EQ(::write(needleMaster, replies.data(), replies.size()), ssize_t(replies.size()));
+  ASSERT_TRUE(waitUntil([&] { return needleHeard().rfind(kScStop3) > kScStop3.size() + 6; }));
+  ASSERT_EQ(::write(needleMaster, "C\tSTP3\r\n", 8), 8);
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_NE(logText().find("\"axis\":1}"), std::string::npos);
+  EXPECT_NE(logText().find("\"axis\":3}"), std::string::npos);
+  EXPECT_EQ(logText().find("stop_unanswered"), std::string::npos);
+}
+
+TEST_F(Process, stopsTheAxesOfAnScTwiceWhileTheDaemonHasTheReplies) {
+  startWith({"--sc-fd", "112", "--sc-axes", "1,3"}, 100);
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  const std::string all = kScStop1 + kScStop3 + kScStop1 + kScStop3;
+  ASSERT_TRUE(waitUntil([&] { return needleHeard().size() >= all.size(); }));
+  std::this_thread::sleep_for(250ms);
+  EXPECT_EQ(needleHeard(), all);
+}
+
+TEST_F(Process, givesUpOnAnScThatAnswersNothing) {
+  startWith({"--sc-fd", "112", "--sc-axes", "1"}, 300);
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  ::close(beatFd);
+  beatFd = -1;
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_EQ(needleHeard(), kScStop1 + kScStop1 + kScStop1 + kScStop1 + kScStop1);
+  EXPECT_NE(logText().find("stop_unanswered"), std::string::npos);
+}
+
+TEST_F(Process, stopsThroughTheOnlyConnectionOfAnAries) {
+  startWith({"--aries-connection-fd", "112"}, 300);
+  ASSERT_TRUE(beatUntil([&] { return armed(); }));
+  ::close(beatFd);
+  beatFd = -1;
+  ASSERT_TRUE(waitUntil([&] { return !needleHeard().empty(); }));
+  EXPECT_EQ(needleHeard(), "\r\nSTP0/1\r\n");  // no STX on a network
+  ASSERT_EQ(::write(needleMaster, "C\tSTP0\r\n", 8), 8);
+  EXPECT_EQ(exitStatus(), 3);
+  EXPECT_NE(logText().find("\"event\":\"stop_answered\""), std::string::npos);
+}
+
 TEST_F(Process, actsOnceOnSilenceAndWatchesAgainWhenRearmed) {
   start(stage.port(), 100);
   ASSERT_TRUE(beatUntil([&] { return armed(); }));
@@ -337,6 +401,19 @@ TEST_F(Process, repeatsAStopThatTheControllerDoesNotAnswer) {
   EXPECT_EQ(exitStatus(), 3);
   EXPECT_EQ(stage.count("STP0/1"), 5U);
   EXPECT_NE(logText().find("\"event\":\"stop_unanswered\""), std::string::npos);
+}
+
+TEST_F(Process, refusesAnScWithoutItsAxes) {
+  for (const std::vector<std::string>& links : {std::vector<std::string>{"--sc-fd", "112"},
+                                                {"--sc-fd", "112", "--sc-axes", "1,1"},
+                                                {"--sc-fd", "112", "--sc-axes", "1,,2"},
+                                                {"--sc-axes", "1", "--sc-fd", "112"}}) {
+    startWith(links, 300);
+    EXPECT_EQ(exitStatus(), 2);
+    ::close(beatFd);
+    ::close(statusFd);
+    beatFd = statusFd = -1;
+  }
 }
 
 TEST_F(Process, refusesWrongArguments) {

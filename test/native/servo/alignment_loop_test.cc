@@ -1,6 +1,7 @@
 #include "surgiclaw/servo/alignment_loop.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -88,8 +89,8 @@ class Alignment : public ::testing::Test {
     place(1, 500);
     place(2, -260);
     place(3, -610);
-    options.host = "127.0.0.1";
-    options.port = stage.port();
+    options.stages.host = "127.0.0.1";
+    options.stages.port = stage.port();
     options.speedTable = 5;
     for (int axis = 0; axis < 3; ++axis) {
       AxisOptions each;
@@ -158,6 +159,33 @@ TEST_F(Alignment, convergesDespiteLostMotionNoiseAndACrookedJacobian) {
   // From the frame to the commands: at least the exposure, at most what a loaded machine makes of it.
   EXPECT_GT(report.frameToCommandS, 0.004);
   EXPECT_LT(report.frameToCommandS, 2.0);
+}
+
+TEST_F(Alignment, convergesOverALineThatIsLent) {
+  options.stages.descriptor = stage.openSerialLine();
+  options.stages.framing = AriesFraming::kSerial;
+  const AlignmentReport report = loop().run();
+  ASSERT_EQ(report.status, ServoStatus::kConverged) << report.detail;
+  EXPECT_LT(trueErrorPx(), 2.5);
+  // The line stays open for its owner.
+  EXPECT_EQ(::write(options.stages.descriptor, "\x02RDP1\r\n", 7), 7);
+}
+
+TEST_F(Alignment, stopsAtOnceOverALineThatIsLent) {
+  options.stages.descriptor = stage.openSerialLine();
+  options.stages.framing = AriesFraming::kSerial;
+  stage.setSpeed(200);
+  AlignmentLoop& running = loop();
+  std::thread stopper([&] {
+    while (stage.count("APS") < 3) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(20ms);
+    running.stop();
+  });
+  const AlignmentReport report = running.run();
+  stopper.join();
+  EXPECT_EQ(report.status, ServoStatus::kStopped) << report.detail;
+  EXPECT_FALSE(anyDriving());
+  EXPECT_EQ(stage.count("STP0/0"), 1U);
 }
 
 TEST_F(Alignment, endsEveryMotionInTheApproachDirection) {
@@ -240,6 +268,8 @@ TEST_F(Alignment, runsNoOptionsThatAreNotFiniteOrOutOfRange) {
   EXPECT_NE(problem([](auto& o) { o.maxStepPulses = 0; }), "");
   EXPECT_NE(problem([](auto& o) { o.shrinkFactor = 1; }), "");
   EXPECT_NE(problem([](auto& o) { o.timeoutS = NAN; }), "");
+  EXPECT_NE(problem([](auto& o) { o.stages.port = 0; }), "");
+  EXPECT_NE(problem([](auto& o) { o.stages.statusFields = 4; }), "");
 }
 
 TEST_F(Alignment, stopsAtOnceFromAnotherThread) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fake_aries.h"
+#include "surgiclaw/servo/stage_line.h"
 
 namespace surgiclaw::servo {
 namespace {
@@ -108,10 +109,10 @@ TEST(AriesLines, anOverlongLineDoesNotTakeTheNextOneWithIt) {
 /// One end for the link, the other for the test to play controller on.
 class PairedLink : public ::testing::Test {
  protected:
-  void open(AriesFraming framing) {
+  void open(AriesFraming framing, int statusFields = 6) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    link = std::make_unique<AriesLink>(ends[0], framing);
+    link = std::make_unique<AriesLink>(ends[0], framing, statusFields);
     device = ends[1];
   }
   void TearDown() override { ::close(device); }
@@ -193,6 +194,31 @@ TEST_F(PairedLink, countsADamagedStatusAsNoReply) {
   say("C\tSTR1\t0\t0\r\n");
   AxisStatus status;
   EXPECT_EQ(link->status(1, status, 1s).result, LinkResult::kTimeout);
+}
+
+// Public programs for the CRUX disagree: one has a field for each limit and none for encoder and soft limit.
+TEST_F(PairedLink, takesTheShorterStatusOfSomeCrux) {
+  open(AriesFraming::kTcp, 5);
+  say("C\tSTR1\t1\t0\t0\t0\t0\r\n");
+  AxisStatus status;
+  EXPECT_TRUE(link->status(1, status, 1s).ok());
+  EXPECT_EQ(status.driving, 1);
+}
+
+TEST(OpenStageLine, duplicatesALineThatIsLent) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  StageLine line;
+  line.descriptor = ends[0];
+  std::string error;
+  const int fd = openStageLine(line, 1s, error);
+  EXPECT_GE(fd, 0);
+  EXPECT_NE(fd, ends[0]);
+  ::close(fd);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  EXPECT_EQ(openStageLine(line, 1s, error), -1);
+  EXPECT_FALSE(error.empty());
 }
 
 TEST(ConnectTcp, saysWhyItFails) {

@@ -1,12 +1,15 @@
-// A stage controller in the test's own process: ARIES over TCP, axes with lost motion, and faults on demand.
-// Written from stages-needle-cameras.md A1–A6, apart from the code under test.
+// A stage controller in the test's own process: ARIES over TCP or a serial line, axes with lost motion, and
+// faults on demand. Written from stages-needle-cameras.md A1–A6, apart from the code under test.
 #pragma once
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pty.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +44,9 @@ class FakeAries {
   FakeAries();
   ~FakeAries();
   int port() const { return port_; }
+  /// Serves a pseudo-terminal too, where every command begins with STX. Returns the other end, non-blocking,
+  /// which lives as long as this object.
+  int openSerialLine();
 
   /// Everything received, one entry a command, with the time of its arrival.
   struct Command {
@@ -76,6 +82,8 @@ class FakeAries {
   std::vector<std::string> pending_;
   std::atomic<bool> dropping_{false};
   std::atomic<bool> ending_{false};
+  std::atomic<int> newLine_{-1};  ///< a terminal that serve() takes over
+  int line_ = -1;
   std::thread thread_;
 };
 
@@ -102,16 +110,40 @@ inline FakeAries::~FakeAries() {
   ending_.store(true);
   thread_.join();
   ::close(listener_);
+  if (line_ >= 0) ::close(line_);
+}
+
+inline int FakeAries::openSerialLine() {
+  int master = -1;
+  termios raw{};
+  ::cfmakeraw(&raw);
+  raw.c_cflag |= CREAD | CLOCAL;
+  if (::openpty(&master, &line_, nullptr, &raw, nullptr) != 0) std::abort();
+  for (const int fd : {master, line_}) {
+    ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  newLine_.store(master);
+  return line_;
 }
 
 inline void FakeAries::serve() {
   struct Client {
     int fd;
     std::string in;
+    bool serial = false;
+    void send(const char* bytes, size_t length) const {
+      if (serial) {
+        if (::write(fd, bytes, length) < 0) return;
+      } else {
+        ::send(fd, bytes, length, MSG_NOSIGNAL);
+      }
+    }
   };
   std::vector<Client> clients;
   double before = nowS();
   while (!ending_.load()) {
+    if (const int line = newLine_.exchange(-1); line >= 0) clients.push_back({line, "", true});
     std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
     for (const Client& client : clients) waiting.push_back({client.fd, POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), 1);
@@ -122,10 +154,11 @@ inline void FakeAries::serve() {
     std::vector<Client> alive;
     for (size_t i = 0; i < clients.size(); ++i) {
       Client& client = clients[i];
-      bool open = !dropping_.load();
+      bool open = client.serial || !dropping_.load();
       if (open && (waiting[i + 1].revents & (POLLIN | POLLHUP)) != 0) {
         char bytes[256];
-        const ssize_t got = ::recv(client.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        const ssize_t got = client.serial ? ::read(client.fd, bytes, sizeof bytes)
+                                          : ::recv(client.fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got <= 0) {
           open = false;
         } else {
@@ -134,8 +167,14 @@ inline void FakeAries::serve() {
       }
       std::string out;
       for (size_t end = client.in.find("\r\n"); end != std::string::npos; end = client.in.find("\r\n")) {
-        const std::string command = client.in.substr(0, end);
+        std::string command = client.in.substr(0, end);
         client.in.erase(0, end + 2);
+        if (client.serial && command.empty()) continue;
+        if (client.serial && command[0] != '\x02') {
+          out += "E\t" + command.substr(0, 3) + "\t1\r\n";
+          continue;
+        }
+        if (client.serial) command.erase(0, 1);
         commands_.push_back({command, now});
         const std::string reply = answer(command);
         if (!mute.load()) out += reply + "\r\n";
@@ -144,7 +183,7 @@ inline void FakeAries::serve() {
       if (open && !out.empty()) {
         const size_t piece = splitReplies.load() ? 1 : out.size();
         for (size_t at = 0; at < out.size(); at += piece) {
-          ::send(client.fd, out.data() + at, piece, MSG_NOSIGNAL);
+          client.send(out.data() + at, piece);
           if (piece == 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
       }
@@ -161,7 +200,7 @@ inline void FakeAries::serve() {
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      clients.push_back({fd, ""});
+      clients.push_back({fd, "", false});
     }
   }
   for (const Client& client : clients) ::close(client.fd);

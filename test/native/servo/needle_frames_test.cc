@@ -109,8 +109,8 @@ TEST(NeedleFrames, bringsTheTipToTheGoalInBothViews) {
   const auto second = std::make_shared<DrawnNeedle>(stage, u2, v, 2);
 
   AlignmentOptions options;
-  options.host = "127.0.0.1";
-  options.port = stage.port();
+  options.stages.host = "127.0.0.1";
+  options.stages.port = stage.port();
   options.speedTable = 3;
   options.goals = {{{kGoalX, kGoalY}, {kGoalX, kGoalY}}};
   for (int axis = 0; axis < 3; ++axis) {

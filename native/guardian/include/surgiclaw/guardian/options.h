@@ -18,6 +18,17 @@ struct AriesSerial {
   int fd = -1;
 };
 
+/// A duplicate of the daemon's only connection to an ARIES that dials the host itself, or asks for a login.
+struct AriesConnection {
+  int fd = -1;
+};
+
+/// A duplicate of the daemon's descriptor of a controller of the SC series.
+struct ScSerial {
+  int fd = -1;
+  std::vector<int> axes;  ///< in the order in which they are stopped
+};
+
 /// A duplicate of the daemon's descriptor of a Zaber-ASCII needle drive.
 struct NeedleSerial {
   int fd = -1;
@@ -38,6 +49,8 @@ struct Options {
   std::string logPath;
   std::vector<AriesTcp> ariesTcp;
   std::vector<AriesSerial> ariesSerial;
+  std::vector<AriesConnection> ariesConnections;
+  std::vector<ScSerial> scSerial;
   std::vector<NeedleSerial> needles;
   std::vector<NeedleModbus> modbusNeedles;
   bool help = false;

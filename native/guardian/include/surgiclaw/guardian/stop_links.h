@@ -51,6 +51,13 @@ std::unique_ptr<StopLink> ariesTcpLink(const AriesTcp& endpoint, ActionLog& log)
 /// CR LF (ends what the daemon left half-written), STX, `STP0/1`, CR LF on a shared descriptor.
 std::unique_ptr<StopLink> ariesSerialLink(const AriesSerial& port, ActionLog& log);
 
+/// The same without STX, on the connection that the daemon has.
+std::unique_ptr<StopLink> ariesConnectionLink(const AriesConnection& connection, ActionLog& log);
+
+/// CR LF, STX, `STPn/1`, CR LF for one axis after the other on a shared descriptor, repeated until each has
+/// answered where answers can be read.
+std::unique_ptr<StopLink> scSerialLink(const ScSerial& port, ActionLog& log);
+
 /// CR LF, `/DD estop`; with the needle in tissue then `/DD A move abs N` along its own axis.
 std::unique_ptr<StopLink> needleSerialLink(const NeedleSerial& port, ActionLog& log);
 

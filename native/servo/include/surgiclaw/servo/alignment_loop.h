@@ -14,6 +14,7 @@
 #include "surgiclaw/servo/eye.h"
 #include "surgiclaw/servo/outcome.h"
 #include "surgiclaw/servo/stage_axes.h"
+#include "surgiclaw/servo/stage_line.h"
 #include "surgiclaw/servo/stop_line.h"
 #include "surgiclaw/servo/watch.h"
 
@@ -28,8 +29,7 @@ struct AxisOptions {
 };
 
 struct AlignmentOptions {
-  std::string host;
-  int port = 0;
+  StageLine stages;
   int speedTable = 0;
   std::vector<AxisOptions> axes;
   std::array<std::array<double, 2>, 2> goals{};      ///< px, a view
@@ -67,7 +67,7 @@ struct AlignmentReport {
       0;  ///< median from a frame's host time to the commands on the wire, NaN without any
 };
 
-/// One run. Owns its two connections to the controller: the one it works on and the one that only stops.
+/// One run. Owns its two descriptors to the controller: the one it works on and the one that only stops.
 class AlignmentLoop {
  public:
   AlignmentLoop(AlignmentOptions options, std::unique_ptr<Eye> view1, std::unique_ptr<Eye> view2,

@@ -10,12 +10,10 @@
 
 namespace surgiclaw::servo {
 
-/// STR of one axis.
+/// What the servo needs to know of STR.
 struct AxisStatus {
   int driving = 0;  ///< 0 stopped, 1 running, 2 feedback
   bool emergency = false;
-  int limits = 0;     ///< 0 none, 1 CCW, 2 CW, 3 both
-  int softLimit = 0;  ///< 0 inside, 1 +, 2 −
 };
 
 enum class LinkResult {
@@ -32,10 +30,6 @@ struct LinkReply {
   bool ok() const { return result == LinkResult::kOk; }
 };
 
-/// Opens a TCP connection with TCP_NODELAY, non-blocking, close-on-exec. −1 with `error` set on failure or
-/// after `timeout`. `host` is a numeric address or a name.
-int connectTcp(const std::string& host, int port, std::chrono::nanoseconds timeout, std::string& error);
-
 /// Speaks Quick commands only (response method 1) and leaves it to the caller to poll STR: with several
 /// clients a completion reply may never come. One thread at a time; another thread that must stop the axes
 /// has a connection of its own (StopLine). Owns the descriptor, which must be non-blocking.
@@ -43,7 +37,8 @@ class AriesLink {
  public:
   using Timeout = std::chrono::nanoseconds;
 
-  AriesLink(int fd, AriesFraming framing);
+  /// @param statusFields how many fields STR has after the axis: 6, or 5 with some CRUX
+  AriesLink(int fd, AriesFraming framing, int statusFields = 6);
   AriesLink(const AriesLink&) = delete;
   AriesLink& operator=(const AriesLink&) = delete;
   ~AriesLink();
@@ -67,6 +62,7 @@ class AriesLink {
 
   const int fd_;
   const AriesFraming framing_;
+  const int statusFields_;
   AriesLines lines_;
   int systemError_ = 0;
   uint32_t strays_ = 0;
