@@ -3,7 +3,7 @@
  * with values, covariance and held-out residuals, the devices they belong to, the day they expire, and a hash over it all.
  */
 import { z } from "zod";
-import { rotationFromVector, type Transform } from "./transform.js";
+import { rotationFromVector, vectorFromRotation, type Transform } from "./transform.js";
 
 const vec3 = z.tuple([z.number(), z.number(), z.number()]);
 const name = z.string().min(1);
@@ -43,6 +43,17 @@ export const calibrationItemSchema = z
           .int()
           .min(1)
           .describe("how many measurements were left out of the fit and compared with it"),
+        points: z
+          .array(z.strictObject({ at: z.array(z.number()).min(1), off: z.array(z.number()).min(1) }))
+          .optional()
+          .describe(
+            "each of them, for a plot: where it was, in `pointUnit`, and how far off, in the unit of the residuals",
+          ),
+        pointUnit: name.optional(),
+      })
+      .refine(({ points, pointUnit }) => (points === undefined) === (pointUnit === undefined), {
+        path: ["pointUnit"],
+        error: "expected a unit where there are points, and only there",
       })
       .describe("of measurements that were left out of the fit"),
     measurements: z.int().min(1),
@@ -105,6 +116,13 @@ export const calibratedEdges = (calibration: Calibration): ReadonlyMap<string, T
       { rotation: rotationFromVector(rotationVectorRad), translation: translationM },
     ]),
   );
+
+/** The edge of a calibration file for a frame that was found elsewhere than drawn. */
+export const edgeOf = (frame: string, parentFromFrame: Transform): Calibration["edges"][number] => {
+  const [x, y, z] = parentFromFrame.translation;
+  const [a, b, c] = vectorFromRotation(parentFromFrame.rotation);
+  return { frame, translationM: [x, y, z], rotationVectorRad: [a, b, c] };
+};
 
 /** Measured maps from robot coordinates to pixels by view: image right and image down, px/m. */
 export const calibratedMaps = (

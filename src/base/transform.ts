@@ -78,7 +78,7 @@ export function rotationAbout(axis: Vec3, angle: number): Mat3 {
 /** Rotation vector (axis · angle, rad), as on the UR wire → matrix. */
 export function rotationFromVector(v: Vec3): Mat3 {
   const angle = norm(v);
-  return angle < 1e-15 ? identity3 : rotationAbout(v, angle);
+  return angle < 1e-12 ? identity3 : rotationAbout(v, angle);
 }
 
 /** Matrix → rotation vector (rad), also near 0 and π. */

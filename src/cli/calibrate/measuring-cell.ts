@@ -5,6 +5,7 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../base/clock.js";
+import type { Calibration } from "../../base/calibration-file.js";
 import type { LoadedConfig } from "../../base/config.js";
 import { asCellError, CellError } from "../../base/errors.js";
 import { AdjustExposure } from "../../agent/skills/adjust-exposure.js";
@@ -56,6 +57,7 @@ async function requireNoDaemon(endpoint: string): Promise<void> {
 /**
  * Opens the cell, makes it ready, runs `work`, and closes it whatever happens; motion ends first.
  * @param name of the recording
+ * @param calibration what the work builds on, where it is not the file that the configuration names
  * @throws CellError of files and devices; SAFETY_STOPPED while a stop is latched; CALIBRATION_REFUSED when a picture cannot
  * be exposed or focused
  */
@@ -65,6 +67,7 @@ export async function withMeasuringCell<T>(
   signal: AbortSignal,
   say: (line: string) => void,
   work: (cell: MeasuringCell) => Promise<T>,
+  calibration?: Calibration,
 ): Promise<T> {
   const { config } = loaded;
   await requireNoDaemon(config.command.endpoint);
@@ -86,7 +89,7 @@ export async function withMeasuringCell<T>(
   });
   await recordings.open(config);
   say("linking the devices");
-  const cell = await ConfiguredCell.open(config, log, signal);
+  const cell = await ConfiguredCell.open(config, log, signal, calibration);
   const stop = (): void => cell.stop();
   signal.addEventListener("abort", stop, { once: true });
   cell.devices.guardian.onChange = ({ alive }) => {

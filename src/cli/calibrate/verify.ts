@@ -12,7 +12,7 @@ import { guarded, jsonOption } from "../shared/connection.js";
 import { interruptSignal } from "../shared/follow.js";
 import { paint, print, printJson, table, warn } from "../shared/output.js";
 import { withMeasuringCell } from "./measuring-cell.js";
-import { bar } from "./stage.js";
+import { bar } from "./measuring-verb.js";
 
 interface VerifyOptions {
   readonly config: string;
@@ -66,6 +66,7 @@ async function verify(options: VerifyOptions): Promise<void> {
         viewNames: [first.name, second.name],
       });
     },
+    stored,
   );
   const drifted = findings.filter(({ passed }) => !passed).map(({ item }) => item);
   const pass = findings.length > 0 && drifted.length === 0;

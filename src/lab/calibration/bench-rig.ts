@@ -41,35 +41,41 @@ export class BenchRig implements StageRig {
 
   async look(signal: AbortSignal): Promise<RigLook> {
     this.requireStandingArm();
-    await Promise.all(viewIndexes.map((i) => this.requireExposure(i)));
+    await requireExposure(this.bench);
     const look = await this.bench.look(signal, framesPerLook);
     const pair = (i: 0 | 1): [number, number] => [look.tips[i][0], look.tips[i][1]];
     return { tips: [pair(0), pair(1)], atS: this.bench.clock.now() };
   }
 
   private requireStandingArm(): void {
-    const arm = this.bench.devices.arm.state();
-    if (arm?.connected !== true) throw new CellError("LINK_CLOSED", "the arm reports no position");
-    if (arm.moving)
-      throw new CellError(
-        "CALIBRATION_REFUSED",
-        "the arm moves; it must stand while the stages are measured",
-        {
-          remedy: "let the arm come to rest, and let nobody else command it",
-        },
-      );
+    requireStandingArm(this.bench);
   }
+}
 
-  private async requireExposure(i: 0 | 1): Promise<void> {
-    const { clippedHigh } = await this.bench.withFrame(i, this.bench.clock.now(), (frame) =>
-      this.bench.geometry.measureImage(frame),
-    );
-    if (clippedHigh > clippedShare)
-      throw new CellError(
-        "CALIBRATION_REFUSED",
-        `${this.bench.file.microscopes[i].name}: ${(100 * clippedHigh).toFixed(1)} % of the pixels are white, ` +
-          `${100 * clippedShare} % are allowed`,
-        { remedy: "lower the light or the exposure" },
+/** @throws CellError LINK_CLOSED without a sample of the arm, CALIBRATION_REFUSED while it moves */
+export function requireStandingArm(bench: Workbench): void {
+  const arm = bench.devices.arm.state();
+  if (arm?.connected !== true) throw new CellError("LINK_CLOSED", "the arm reports no position");
+  if (arm.moving)
+    throw new CellError("CALIBRATION_REFUSED", "the arm moves; it must stand while the needle is measured", {
+      remedy: "let the arm come to rest, and let nobody else command it",
+    });
+}
+
+/** @throws CellError CALIBRATION_REFUSED for a picture that is too white to be a measure */
+export async function requireExposure(bench: Workbench): Promise<void> {
+  await Promise.all(
+    viewIndexes.map(async (i) => {
+      const { clippedHigh } = await bench.withFrame(i, bench.clock.now(), (frame) =>
+        bench.geometry.measureImage(frame),
       );
-  }
+      if (clippedHigh > clippedShare)
+        throw new CellError(
+          "CALIBRATION_REFUSED",
+          `${bench.file.microscopes[i].name}: ${(100 * clippedHigh).toFixed(1)} % of the pixels are white, ` +
+            `${100 * clippedShare} % are allowed`,
+          { remedy: "lower the light or the exposure" },
+        );
+    }),
+  );
 }

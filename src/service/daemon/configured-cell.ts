@@ -40,13 +40,20 @@ export class ConfiguredCell {
 
   /**
    * Reads the files, links the devices, starts the reasoner. What was opened is closed again when it rejects.
+   * @param measured the calibration to work with instead of the file that the configuration names
    * @throws CellError CONFIG_INVALID, CALIBRATION_… for files, DEVICE_… and LINK_… for devices
    */
-  static async open(config: Config, log: Logger, signal: AbortSignal): Promise<ConfiguredCell> {
+  static async open(
+    config: Config,
+    log: Logger,
+    signal: AbortSignal,
+    measured?: Calibration,
+  ): Promise<ConfiguredCell> {
     const file = await readCellFile(config.cell.file);
     if (file.id !== config.cell.id)
       throw new CellError("CONFIG_INVALID", `cell.file describes ${file.id}, cell.id is ${config.cell.id}`);
-    const calibration = await loadCalibration(config.calibration.file, config.cell.id, Date.now());
+    const calibration =
+      measured ?? (await loadCalibration(config.calibration.file, config.cell.id, Date.now()));
     const guardianLog = path.join(config.record.folder, "guardian.log");
     const devices = await DeviceSet.make({ config, cellFile: file, log, guardianLog });
     const reasoner = await startReasoner(config);
