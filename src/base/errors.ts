@@ -108,6 +108,27 @@ export const errorCatalogue = {
     "files of phase feedback belong to different tasks, versions or pools",
     "name the files of one task; compile the bank again from its records",
   ),
+  LEARNING_DATA_INVALID: entry(
+    1031,
+    "configuration",
+    false,
+    "an observation or transition for a learner holds a value that is not finite, or does not fit its task",
+    "the message names the row; collect or compile that data again",
+  ),
+  CHECKPOINT_INVALID: entry(
+    1032,
+    "configuration",
+    false,
+    "a learner's checkpoint is damaged, of another version or of a run with other settings",
+    "delete the named folder to begin that run anew",
+  ),
+  RUN_FILE_INVALID: entry(
+    1033,
+    "configuration",
+    false,
+    "the kept result of a learning run does not follow its schema",
+    "delete the named file; `surgiclaw policy train` writes it again",
+  ),
 
   LINK_CONNECT: entry(
     2001,
