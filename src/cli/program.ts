@@ -18,6 +18,7 @@ import { addHome } from "./home.js";
 import { addOverride } from "./override.js";
 import { addPerceive } from "./perceive.js";
 import { addPhase } from "./phase.js";
+import { addPolicy } from "./policy.js";
 import { addProcedure } from "./procedure.js";
 import { addReset } from "./reset.js";
 import { addRetry } from "./retry.js";
@@ -67,6 +68,7 @@ export function createProgram(): Command {
       addGate,
       addOverride,
       addPhase,
+      addPolicy,
     ],
   ];
   for (const add of verbs) add(program);

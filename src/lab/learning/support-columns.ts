@@ -59,7 +59,10 @@ export async function loadSupport(
 function column(file: string, bank: PhaseBank, name: string, width: number): Float64Array {
   const values = bank.columns.get(name);
   if (values === undefined) {
-    throw new CellError("PHASE_FILE_INVALID", `${file} holds no ${name}: its pool was recorded without states`);
+    throw new CellError(
+      "PHASE_FILE_INVALID",
+      `${file} holds no ${name}: its pool was recorded without states`,
+    );
   }
   if (values.length !== width * bank.header.transitions) {
     throw new CellError(
@@ -86,7 +89,10 @@ function fromBank(
     );
   }
   if (method.support === "oracle-bank" && header.observer !== "oracle") {
-    throw new CellError("COMMAND_INVALID", `${file} was judged by ${header.observer}, this method needs an oracle`);
+    throw new CellError(
+      "COMMAND_INVALID",
+      `${file} was judged by ${header.observer}, this method needs an oracle`,
+    );
   }
   if (method.reward === "credited" && header.constants.spread !== "arrival") {
     throw new CellError("COMMAND_INVALID", `${file} was compiled without arrivals (spread: episode)`);
