@@ -12,6 +12,7 @@ const run = promisify(execFile);
 
 export const kinds = [
   "kill",
+  "terminate",
   "freeze",
   "block",
   "disk-full",
@@ -22,7 +23,7 @@ export const kinds = [
 export type Kind = (typeof kinds)[number];
 
 /** After these the daemon cannot go on: it is dead, or can record nothing more. */
-export const deadly: ReadonlySet<Kind> = new Set(["kill", "disk-full"]);
+export const deadly: ReadonlySet<Kind> = new Set(["kill", "terminate", "disk-full"]);
 
 export interface KillRun {
   readonly number: number;
@@ -81,6 +82,10 @@ export async function inject(cell: CellHarness, { kind, heldS }: KillRun): Promi
   switch (kind) {
     case "kill":
       return { atS: await cell.killDaemon(), limits: killLimits };
+    case "terminate":
+      // As a service manager ends it: it stops the cell, then tears down, while the motions are watched.
+      process.kill(pid, "SIGTERM");
+      return { atS, limits: killLimits };
     case "freeze":
       // Every thread stands, the heart's too: the guardian hears nothing.
       process.kill(pid, "SIGSTOP");

@@ -1,5 +1,5 @@
 /**
- * The heartbeat's bytes, for the two beats that JavaScript sends itself (the others come from the native heart): layout
+ * The heartbeat's bytes, for the few beats that JavaScript sends itself (the others come from the native heart): layout
  * of native/realtime/include/surgiclaw/realtime/beat.h, host byte order.
  */
 import { endianness } from "node:os";

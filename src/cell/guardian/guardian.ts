@@ -58,6 +58,8 @@ export interface GuardianStatus {
 /** How often the event loop says that it is alive: well within any limit that makes sense. */
 const touchPeriodMs = 5;
 const stopTimeoutS = 2;
+/** Above the time after which the guardian gives up a device that does not answer (native/guardian/src/guardian.cc). */
+const withdrawTimeoutS = 6;
 const beatSlot = 3;
 
 export class Guardian {
@@ -124,7 +126,7 @@ export class Guardian {
     try {
       await this.untilArmed(signal);
     } catch (error) {
-      await this.stop();
+      await this.finish(false);
       throw error;
     }
   }
@@ -139,7 +141,7 @@ export class Guardian {
   async renew(reopen: () => Promise<readonly GuardedLink[]>, signal?: AbortSignal): Promise<void> {
     this.renewing = true;
     try {
-      await this.stop();
+      await this.finish(false);
       this.ended = "a serial line is being opened anew: the guardian waits for it";
       await this.start(await reopen(), signal);
     } finally {
@@ -168,16 +170,26 @@ export class Guardian {
     await this.untilArmed(signal);
   }
 
-  /** Ends it in good order: the guardian writes nothing to any device. Idempotent, bounded, never rejects. */
-  async stop(): Promise<void> {
+  /**
+   * Ends it in good order: the guardian writes nothing to any device. With the needle in tissue it gets no goodbye: it stops
+   * and withdraws, as after a death, for nobody else is left to do it. Idempotent, bounded, never rejects.
+   */
+  stop(): Promise<void> {
+    return this.finish(this.needle.inTissue);
+  }
+
+  /** @param withdraw without a goodbye the guardian acts */
+  private async finish(withdraw: boolean): Promise<void> {
     const { child, beats } = this;
     this.heart?.stop();
     clearInterval(this.touching);
     this.touching = undefined;
     if (!child) return;
     child.ref(); // wait for it even when nothing else is left to wait for
-    beats?.end(encodeBeat(beatFlags.goodbye, this.needle));
-    await withDeadline(this.exit, stopTimeoutS, "the end of the guardian").catch(() => {
+    // A last beat in any case: what was told a moment ago may not have been in one yet.
+    beats?.end(encodeBeat(withdraw ? 0 : beatFlags.goodbye, this.needle));
+    const limitS = withdraw ? withdrawTimeoutS : stopTimeoutS;
+    await withDeadline(this.exit, limitS, "the end of the guardian").catch(() => {
       // It reads no beats any more, so it cannot be watching either.
       child.kill("SIGKILL");
     });

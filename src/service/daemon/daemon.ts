@@ -32,7 +32,8 @@ export interface DaemonOptions {
 /** First and longest pause between two attempts to configure. */
 const retryS = { first: 1, longest: 10 } as const;
 const stopLimitS = 2;
-const finalizeLimitS = 5;
+/** Longer than the guardian may need to withdraw a needle that is in tissue. */
+const finalizeLimitS = 8;
 
 /** Errors that no waiting mends: a file must be corrected, or this program. */
 const isFinal = (error: CellError): boolean =>

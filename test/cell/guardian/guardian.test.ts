@@ -247,6 +247,19 @@ t.test("the guardian process", async (t) => {
     );
   });
 
+  t.test("orderly end with the needle in tissue: stopped and withdrawn all the same", async (t) => {
+    const bench = new Bench();
+    t.teardown(() => bench.close());
+    await bench.start();
+    bench.tell("tissue 1234");
+    await bench.heard("done");
+    bench.tell("stop");
+    await until(() => bench.needle.text.includes("move abs"), "the withdrawal");
+    t.match(bench.needle.text, /^\r\n\/01 estop\n\r\n\/01 1 move abs 1234\n/);
+    t.equal(bench.stage.text, "STP0/1\r\n");
+    await bench.heard("stopped");
+  });
+
   t.test("guardian killed: the daemon knows at once", async (t) => {
     const bench = new Bench();
     t.teardown(() => bench.close());
