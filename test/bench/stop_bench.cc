@@ -308,8 +308,11 @@ int whenTheDaemonIsSilent(const char* program, int count) {
 int servoFires(int count) {
   int port = 0;
   const int listener = listenTcp(port);
+  surgiclaw::servo::StageLine address;
+  address.host = "127.0.0.1";
+  address.port = port;
   surgiclaw::servo::StopLine line;
-  if (const std::string error = line.open("127.0.0.1", port, std::chrono::seconds(1)); !error.empty())
+  if (const std::string error = line.open(address, std::chrono::seconds(1)); !error.empty())
     fail(error.c_str());
   const int far = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   const bool realtime = raisePriority();
