@@ -1,6 +1,7 @@
-/** surgiclaw phase tasks | import | storyboard | observe | compile | show | report */
+/** surgiclaw phase tasks | collect | import | storyboard | observe | compile | show | report */
 import type { Command } from "commander";
 import { addPhaseBank } from "./phase/bank.js";
+import { addPhaseCollect } from "./phase/collect.js";
 import { addPhaseImport } from "./phase/import.js";
 import { addPhaseObserve } from "./phase/observe.js";
 import { addPhaseReport } from "./phase/report.js";
@@ -12,6 +13,7 @@ export function addPhase(program: Command): void {
     .command("phase")
     .description("phase feedback: judge recorded episodes once, compile a frozen bank of credit and weights");
   addPhaseTasks(phase);
+  addPhaseCollect(phase);
   addPhaseImport(phase);
   addPhaseStoryboard(phase);
   addPhaseObserve(phase);

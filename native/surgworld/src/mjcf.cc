@@ -15,7 +15,7 @@ std::string sceneMjcf(const TaskDefinition& task, const SceneText& text) {
 <asset>
 <texture name="sky" type="skybox" builtin="flat" rgb1="0.82 0.86 0.88" width="8" height="8"/>
 <texture name="cloth" type="2d" builtin="checker" rgb1="0.24 0.42 0.45" rgb2="0.27 0.46 0.49" width="64" height="64"/>
-<material name="drape" texture="cloth" texrepeat="12 12" specular="0.1" shininess="0.1"/>
+<material name="drape" texture="cloth" texrepeat="60 60" specular="0.1" shininess="0.1"/>
 <material name="shaft" rgba="0.25 0.26 0.29 1" specular="0.4"/>
 <material name="steel" rgba="0.75 0.77 0.80 1" specular="0.8" shininess="0.6"/>
 <material name="red" rgba="0.80 0.16 0.14 1"/>
@@ -28,8 +28,8 @@ std::string sceneMjcf(const TaskDefinition& task, const SceneText& text) {
 </asset>
 <worldbody>
 <light directional="true" castshadow="true" pos="-0.3 -0.5 1.5" dir="0.25 0.35 -1" diffuse="0.55 0.55 0.55" specular="0.2 0.2 0.2"/>
-<camera name="view" pos="-0.27 -0.58 0.46" xyaxes="0.9066 -0.4220 0.0000 0.2297 0.4934 0.8390" fovy="32"/>
-<geom name="table" type="plane" size="0.6 0.6 0.1" material="drape" contype="1" conaffinity="0"/>)"
+<camera name="view" pos="-0.27 -0.58 0.46" xyaxes="0.9066 -0.4220 0.0000 0.2297 0.4934 0.8390" fovy="26"/>
+<geom name="table" type="plane" size="3 3 0.1" material="drape" contype="1" conaffinity="0"/>)"
       << text.bodies << Arm::bodies(task.arm) << "</worldbody><equality>" << text.equalities
       << Arm::equalities(task.arm) << "</equality>" << text.sections << "<actuator>"
       << Arm::actuators(task.arm) << "</actuator></mujoco>";
