@@ -3,21 +3,26 @@ import { monotonicNow } from "../../src/base/clock.js";
 import { loadAxes } from "../../src/cell/kohzu/axis-config.js";
 import type { KohzuAddress } from "../../src/cell/kohzu/kohzu-address.js";
 import { KohzuController } from "../../src/cell/kohzu/kohzu-controller.js";
+import type { MicroscopeOptions } from "../../src/cell/microscope/camera-options.js";
 import { Microscope } from "../../src/cell/microscope/microscope.js";
 import { loadProfile } from "../../src/cell/profile.js";
 import type { UrPorts } from "../../src/twin/ur/ur-controller.js";
 import type { WireFaults } from "../../src/twin/wire-faults.js";
 import { xa04aR102 } from "../../src/twin/kohzu/stage-models.js";
 import { rig as kohzuRig } from "../cell/kohzu/rig.js";
+import { GigePeer } from "../cell/microscope/gige-peer.js";
 import { CameraPeer, cameraProgram } from "../cell/microscope/camera-peer.js";
 import { quick, rig as needleRig, slow, type Dialect } from "../cell/needle/rig.js";
 import { rig as urRig, startQ } from "../cell/ur/rig.js";
 import { ArmLine } from "./arm-line.js";
-import type { ContractLine, ContractRig, Family } from "./contract.js";
+import { replyFaults, type ContractLine, type ContractRig, type Family } from "./contract.js";
 
 const lineOf = (faults: WireFaults): ContractLine => ({
   count: () => faults.count,
-  plan: (fault, nth) => faults.plan(fault, nth),
+  plan(fault, nth) {
+    if (fault.kind === "refused") throw new RangeError("an emulator refuses nothing on demand");
+    faults.plan(fault, nth);
+  },
   clear: () => faults.clear(),
 });
 
@@ -132,11 +137,15 @@ export const scSeries = "SC series";
 
 export const stages: readonly Family[] = [
   kohzu("ARIES over TCP", "kohzu-aries", "tcp", "aries"),
-  kohzu("ARIES behind a Telnet login", "kohzu-aries", "telnet", "aries"),
-  kohzu("ARIES that dials", "kohzu-aries", "dialled", "aries"),
   kohzu("ARIES over a serial line", "kohzu-aries", "serial", "aries"),
   kohzu("CRUX", "kohzu-crux", "serial", "crux"),
   kohzu(scSeries, "kohzu-sc-410", "serial", "sc"),
+];
+
+/** An ARIES in its other roles: the same exchanges as in the host role, on another connection. */
+export const stagesByRole: readonly Family[] = [
+  kohzu("ARIES behind a Telnet login", "kohzu-aries", "telnet", "aries"),
+  kohzu("ARIES that dials", "kohzu-aries", "dialled", "aries"),
 ];
 
 /** Ports that stay the same when a controller is switched off and on. */
@@ -212,65 +221,100 @@ export const armsByLine: readonly Family[] = [arm("ur5-cb3-3.15", true)];
 
 const cameraAddress = "127.0.0.1";
 
+/** A camera that is ended and started again. */
+interface CameraProcess {
+  kill(): Promise<void>;
+}
+
+/** @param start a camera at its address */
+async function microscopeRig<Peer extends CameraProcess>(
+  options: Omit<MicroscopeOptions, "name">,
+  start: () => Promise<Peer>,
+  lineTo?: (peer: Peer) => ContractLine,
+): Promise<ContractRig> {
+  let peer: Peer | undefined = await start();
+  const microscope = new Microscope({
+    name: "view1",
+    frameRate: 10,
+    ringSize: 8,
+    ...options,
+  });
+  const frame = async (): Promise<void> => {
+    const lease = await microscope.nextFrame(monotonicNow(), 10);
+    lease.release();
+  };
+  return {
+    name: "view1",
+    streams: true,
+    driver: {
+      status: () => microscope.status,
+      connect: (signal) => microscope.connect(signal),
+      activate: (signal) => microscope.activate(signal),
+      reset: (signal) => microscope.reopen(signal),
+      close: () => microscope.close(),
+      move: async () => {
+        for (;;) await frame();
+      },
+      moveBriefly: frame,
+      stop: () => undefined,
+      read: () => microscope.exposureUs(),
+    },
+    twin: {
+      moving: () => microscope.online(),
+      position: () => 0,
+      async unplug() {
+        await peer?.kill();
+        peer = undefined;
+      },
+      async plugIn() {
+        peer = await start();
+      },
+    },
+    ...(lineTo === undefined ? {} : { line: lineTo(peer) }),
+    async end() {
+      await microscope.close();
+      await peer?.kill();
+    },
+  };
+}
+
 export const microscopes: readonly Family[] = [
   {
     name: "microscope, a third party's GigE Vision camera",
     async make(): Promise<ContractRig> {
+      const profile = await loadProfile("microscope-md65", "microscope");
       const program = cameraProgram();
       if (program === undefined)
         throw new Error("neither arv-fake-gv-camera-0.8 nor build/bin/fake-gv-camera is here");
-      const start = async (): Promise<CameraPeer> => {
+      const options = { profile, address: cameraAddress, serial: "SIM01", packetSize: 16000 };
+      return microscopeRig(options, async () => {
         const peer = await CameraPeer.start(program, cameraAddress, "SIM01");
         if (peer === undefined)
           throw new Error(`port 3956 of ${cameraAddress} stays taken by another camera`);
         return peer;
-      };
-      let peer: CameraPeer | undefined = await start();
-      const microscope = new Microscope({
-        name: "view1",
-        profile: await loadProfile("microscope-md65", "microscope"),
-        address: cameraAddress,
-        serial: "SIM01",
-        frameRate: 10,
-        ringSize: 8,
-        packetSize: 16000,
       });
-      const frame = async (): Promise<void> => {
-        const lease = await microscope.nextFrame(monotonicNow(), 10);
-        lease.release();
-      };
-      return {
-        name: "view1",
-        streams: true,
-        driver: {
-          status: () => microscope.status,
-          connect: (signal) => microscope.connect(signal),
-          activate: (signal) => microscope.activate(signal),
-          reset: (signal) => microscope.reopen(signal),
-          close: () => microscope.close(),
-          move: async () => {
-            for (;;) await frame();
-          },
-          moveBriefly: frame,
-          stop: () => undefined,
-          read: () => microscope.exposureUs(),
-        },
-        twin: {
-          moving: () => microscope.online(),
-          position: () => 0,
-          async unplug() {
-            await peer?.kill();
-            peer = undefined;
-          },
-          async plugIn() {
-            peer = await start();
-          },
-        },
-        async end() {
-          await microscope.close();
-          await peer?.kill();
-        },
-      };
+    },
+  },
+];
+
+/** The same with a camera whose acknowledgements can be meddled with, one by one. */
+export const microscopesByLine: readonly Family[] = [
+  {
+    name: "microscope, the GigE Vision camera of the native tests",
+    heals: true,
+    faults: [...replyFaults, { kind: "refused" }],
+    atMost: 22,
+    async make(): Promise<ContractRig> {
+      const profile = await loadProfile("microscope-md65-gige", "microscope");
+      return microscopeRig(
+        { profile, address: cameraAddress, serial: "PEER1", packetSize: 9000, frameRate: 5 },
+        () => GigePeer.start(cameraAddress, "PEER1", 2048, 2048),
+        (peer) => ({
+          count: () => peer.answers(),
+          plan: async ({ kind }, nth) => peer.tell(`answer ${kind} ${(await peer.answers()) + nth}`),
+          clear: () => peer.tell("answer lost 0"),
+        }),
+      );
     },
   },
 ];

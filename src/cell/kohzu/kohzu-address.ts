@@ -14,7 +14,13 @@ export type KohzuAddress =
       readonly port: number;
       readonly password: string;
     }
-  | { readonly transport: "dialled"; readonly host: string; readonly port: number }
+  | {
+      readonly transport: "dialled";
+      readonly host: string;
+      readonly port: number;
+      /** How long to wait for the controller's call, s; long enough for any unless given. */
+      readonly waitS?: number;
+    }
   | { readonly transport: "serial"; readonly path: string; readonly baudRate: number };
 
 /** The same as a configuration says it. */
@@ -48,7 +54,7 @@ export function linkTo(address: KohzuAddress): ByteLink {
     case "telnet":
       return new TelnetLink(address);
     case "dialled":
-      return new DialledLink(address);
+      return new DialledLink(address, address.waitS);
     case "serial":
       return new SerialLink(address);
   }

@@ -48,7 +48,9 @@ export async function checkDevice(
   link.onClosed = (reason) => (down = reason);
   const steps: StepResult[] = [];
   const forget = async (): Promise<void> => {
-    for (let seen = -1; seen !== heard.length;) {
+    // A stream never falls silent.
+    const untilS = monotonicNow() + replyTimeoutS;
+    for (let seen = -1; seen !== heard.length && monotonicNow() < untilS;) {
       seen = heard.length;
       await systemClock.sleep(quietS, signal);
     }
@@ -68,6 +70,10 @@ export async function checkDevice(
         if (down) throw down;
         await systemClock.sleep(0.005, signal);
         parts = split(transcript, heard);
+      }
+      if (step.more) {
+        parts = parts.slice(0, wanted.count);
+        if (transcript.encoding === "hex") heard = heard.subarray(0, wanted.count);
       }
       const passed = parts.length === wanted.count && parts.every((part, i) => wanted.fits(part, i));
       steps.push({

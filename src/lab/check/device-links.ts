@@ -35,6 +35,10 @@ export async function planCheck(device: Checkable, config: Config): Promise<Plan
       return [
         tcpCheck("ur-dashboard", arm.host, arm.dashboardPort),
         tcpCheck("ur-rtde", arm.host, arm.rtdePort),
+        tcpCheck("ur-primary", arm.host, arm.primaryPort),
+        tcpCheck("ur-primary", arm.host, arm.secondaryPort),
+        tcpCheck("ur-realtime", arm.host, arm.realtimePort),
+        ...(arm.modbusPort === undefined ? [] : [tcpCheck("ur-modbus", arm.host, arm.modbusPort)]),
       ];
     case "stages": {
       const { dialect, baudRate } = await loadProfile(stages.profile, "stage-controller");

@@ -16,6 +16,8 @@ const step = z.strictObject({
   send: z.string().optional(),
   /** Text: a regular expression for each line of the reply. Hexadecimal: pairs of digits, `..` for any byte. */
   expect: z.union([z.string(), z.array(z.string())]),
+  /** The device streams: what is expected is how it begins. */
+  more: z.boolean().default(false),
 });
 
 const transcriptSchema = z.strictObject({

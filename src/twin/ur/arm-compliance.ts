@@ -62,7 +62,7 @@ export const outOfFrame = (frame: Mat3, six: readonly number[]): number[] => tur
 const fromAxes = (x: Vec3, y: Vec3, z: Vec3): Mat3 => transpose([x, y, z]);
 
 /**
- * The frame of force mode: 2 takes the task frame as it is; 1 turns its x axis to the vector from the tool to the frame's
+ * The frame of force mode: 2 takes the task frame as it is; 1 turns its y axis to the vector from the tool to the frame's
  * origin; 3 turns it to the tool's velocity projected on the frame's x-y plane. Where that has no length, the frame stays.
  */
 export function forceFrame(task: Transform, type: 1 | 2 | 3): Compliance["frame"] {
@@ -72,10 +72,10 @@ export function forceFrame(task: Transform, type: 1 | 2 | 3): Compliance["frame"
     if (type === 1) {
       const away = subtract(task.translation, tool.translation);
       if (norm(away) < 1e-6) return task.rotation;
-      const x = unit(away);
-      const side = cross(z, x);
+      const y = unit(away);
+      const side = cross(y, z);
       if (norm(side) < 1e-6) return task.rotation;
-      const y = unit(side);
+      const x = unit(side);
       return fromAxes(x, y, cross(x, y));
     }
     const [vx = 0, vy = 0, vz = 0] = toolTwist;

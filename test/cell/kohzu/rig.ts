@@ -100,7 +100,7 @@ export async function rig(
   const { transport = "tcp" } = options;
   let address: Exclude<KohzuAddress, { transport: "serial" }>;
   if (transport === "dialled") {
-    address = { transport, host, port: await freePort() };
+    address = { transport, host, port: await freePort(), waitS: 3 };
     server.dial(host, address.port);
   } else {
     const port = await server.listen(host, 0);

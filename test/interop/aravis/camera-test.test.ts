@@ -1,7 +1,7 @@
 /** arv-camera-test: a GigE Vision client that sets a camera up, streams, and counts what went wrong. */
 import { peerTest } from "../peer.js";
 import { cameraRig } from "../../faults/camera/rig.js";
-import { aravisToolsVersion, cameraTest, cameraTestWithoutDrops, GigePeer } from "./programs.js";
+import { aravisToolsVersion, cameraTest, cameraTestWithoutDrops, gigePeer } from "./programs.js";
 
 peerTest(
   {
@@ -13,7 +13,7 @@ peerTest(
   },
   async (t, check) => {
     const address = "127.9.0.3";
-    const peer = await GigePeer.start(t, address, "PEER3");
+    const peer = await gigePeer(t, address, "PEER3");
     const settings = [
       "-w",
       "256",

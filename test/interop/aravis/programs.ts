@@ -1,12 +1,11 @@
 /** Programs of Aravis, from the Debian package that scripts/interop.sh unpacks, and the cameras they talk to. */
-import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { createInterface, type Interface } from "node:readline";
 import type { Test } from "tap";
 import { CellError } from "../../../src/base/errors.js";
-import { programPath, projectRoot } from "../../../src/base/paths.js";
+import { projectRoot } from "../../../src/base/paths.js";
+import { GigePeer } from "../../cell/microscope/gige-peer.js";
 
 const folder = (): string =>
   process.env["SURGICLAW_INTEROP_DEBIAN"] ?? path.join(projectRoot, ".venv", "interop-debian");
@@ -71,36 +70,14 @@ export function cameraTestWithoutDrops(
   }
 }
 
-/** The camera of test/native/grabber/peer as a program, with faults by command. */
-export class GigePeer {
-  private readonly lines: Interface;
-
-  private constructor(private readonly child: ChildProcessWithoutNullStreams) {
-    this.lines = createInterface({ input: child.stdout });
-  }
-
-  static async start(t: Test, address: string, serial: string, ...size: number[]): Promise<GigePeer> {
-    const child = spawn(programPath("gige-peer"), [address, serial, ...size.map(String)]);
-    t.teardown(() => child.kill("SIGKILL"));
-    const peer = new GigePeer(child);
-    await once(peer.lines, "line", { signal: AbortSignal.timeout(10_000) });
-    return peer;
-  }
-
-  /** One of the lines that gige_camera_main.cc takes. */
-  async tell(line: string): Promise<void> {
-    const answer = once(this.lines, "line", { signal: AbortSignal.timeout(10_000) });
-    this.child.stdin.write(`${line}\n`);
-    const [said] = (await answer) as [string];
-    if (said !== "done") throw new CellError("COMMAND_INVALID", `the peer does not know ${line}`);
-  }
-
-  /** Ends the camera; what it counted. */
-  async end(): Promise<{ frames: number; resendRequests: number; resentPackets: number }> {
-    const answer = once(this.lines, "line", { signal: AbortSignal.timeout(10_000) });
-    this.child.stdin.end();
-    const [said] = (await answer) as [string];
-    const [frames = NaN, resendRequests = NaN, resentPackets = NaN] = [...said.matchAll(/\d+/g)].map(Number);
-    return { frames, resendRequests, resentPackets };
-  }
+/** The camera of the native tests, ended with the test. */
+export async function gigePeer(
+  t: Test,
+  address: string,
+  serial: string,
+  ...size: number[]
+): Promise<GigePeer> {
+  const peer = await GigePeer.start(address, serial, ...size);
+  t.teardown(() => peer.kill());
+  return peer;
 }

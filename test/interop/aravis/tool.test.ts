@@ -1,7 +1,7 @@
 /** arv-tool: reads and writes the features of a camera. */
 import { debianVersion, peerTest } from "../peer.js";
 import { cameraRig } from "../../faults/camera/rig.js";
-import { GigePeer, output } from "./programs.js";
+import { gigePeer, output } from "./programs.js";
 
 const tool = (address: string, ...args: string[]): string => output("arv-tool-0.8", ["-a", address, ...args]);
 
@@ -18,7 +18,7 @@ peerTest(
     check(/^Width = 2048 /m.test(microscope), "the sensor's width", { microscope });
     check(/^ExposureTimeAbs = 4321 /m.test(microscope), "an exposure time is written and read back");
 
-    const peer = await GigePeer.start(t, "127.9.0.3", "PEER3");
+    const peer = await gigePeer(t, "127.9.0.3", "PEER3");
     const features = tool("127.9.0.3", "features");
     for (const name of ["Width", "PixelFormat", "TriggerSoftware", "ExposureTime", "Gain", "GevSCPD"])
       check(features.includes(`'${name}'`), `the description names ${name}`);

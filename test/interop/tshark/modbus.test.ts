@@ -1,38 +1,14 @@
 /** tshark's Modbus dissector on what the needle's driver and the emulated drive say to each other. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { rig, quick } from "../../cell/needle/rig.js";
 import { peerTest } from "../peer.js";
 import { dissect, faulty, tsharkVersion } from "./dissect.js";
+import { LineRecord } from "./line-record.js";
 
 /** Any port will do: the dissector is told which one the drive's side is. */
 const drivePort = 1502;
-
-/** Frames of a line in the notation of text2pcap: direction and bytes. Pieces of one direction make one frame. */
-class LineRecord {
-  private readonly frames: { readonly fromDrive: boolean; bytes: Buffer }[] = [];
-
-  add(fromDrive: boolean, bytes: Uint8Array): void {
-    const last = this.frames.at(-1);
-    if (last?.fromDrive === fromDrive) last.bytes = Buffer.concat([last.bytes, bytes]);
-    else this.frames.push({ fromDrive, bytes: Buffer.from(bytes) });
-  }
-
-  text(): string {
-    return this.frames
-      .map(
-        ({ fromDrive, bytes }) =>
-          `${fromDrive ? "I" : "O"} 000000 ${bytes.toString("hex").replace(/../g, "$& ")}`,
-      )
-      .join("\n");
-  }
-
-  get count(): number {
-    return this.frames.length;
-  }
-}
 
 peerTest(
   {
@@ -64,10 +40,8 @@ peerTest(
     await driver.activate();
     await driver.moveTo(2e-3, quick, AbortSignal.timeout(30_000));
 
-    const text = path.join(folder, "line.txt");
     const capture = path.join(folder, "line.pcap");
-    writeFileSync(text, `${line.text()}\n`);
-    execFileSync("text2pcap", ["-q", "-D", "-u", `${drivePort},1024`, text, capture], { stdio: "ignore" });
+    line.capture(capture, "udp", drivePort);
     const decode = [
       `udp.port==${drivePort},mbrtu`,
       `mbrtu.udp.port:${drivePort}`,

@@ -63,9 +63,13 @@ for (const profile of ["ur5-cb3-3.15", "ur5-cb3-3.3"])
   t.test(profile, async (t) => {
     const { controller, close } = await urRig({ profile });
     t.teardown(close);
-    const { dashboard, rtde } = controller.ports;
+    const { dashboard, rtde, primary, secondary, realtime, modbus } = controller.ports;
     passes(t, await replay(tcpCheck("ur-dashboard", "127.0.0.1", dashboard)));
     passes(t, await replay(tcpCheck("ur-rtde", "127.0.0.1", rtde)));
+    passes(t, await replay(tcpCheck("ur-primary", "127.0.0.1", primary)));
+    passes(t, await replay(tcpCheck("ur-primary", "127.0.0.1", secondary)));
+    passes(t, await replay(tcpCheck("ur-realtime", "127.0.0.1", realtime)));
+    passes(t, await replay(tcpCheck("ur-modbus", "127.0.0.1", modbus)));
   });
 
 t.test("every transcript that ships was replayed", async (t) => {

@@ -83,19 +83,36 @@ t.test(
   },
 );
 
-t.test("types of force mode: 1 points x at the frame's origin, wrong ones die", (t) => {
-  const side = running();
-  const [sx = 0, sy = 0, sz = 0] = side.tip();
-  side.model.runScript(
-    `def draw():\n  force_mode(p[${sx},${sy + 0.3},${sz},0,0,0], [1,0,0,0,0,0], [20,0,0,0,0,0], 1, [0.1,0.1,0.1,0.3,0.3,0.3])\n  sleep(5)\nend`,
-  );
-  side.steps(60);
-  t.ok((side.tip()[1] ?? 0) > sy + 0.01 && Math.abs((side.tip()[0] ?? 0) - sx) < 1e-4, "drawn to the origin");
-  side.model.runScript(force("[0,0,1,0,0,0]").replace(", 2, [", ", 4, ["));
-  side.steps(2);
-  t.match(side.said.at(-1), /type must be 1, 2 or 3/);
-  t.end();
-});
+t.test(
+  "types of force mode: 1 points y at the frame's origin, 3 points x along the motion, wrong ones die",
+  (t) => {
+    const side = running();
+    const [sx = 0, sy = 0, sz = 0] = side.tip();
+    side.model.runScript(
+      `def draw():\n  force_mode(p[${sx + 0.3},${sy},${sz},0,0,0], [0,1,0,0,0,0], [0,20,0,0,0,0], 1, [0.1,0.1,0.1,0.3,0.3,0.3])\n  sleep(5)\nend`,
+    );
+    side.steps(60);
+    // The frame as it is would have drawn along the base's y.
+    t.ok(
+      (side.tip()[0] ?? 0) > sx + 0.01 && Math.abs((side.tip()[1] ?? 0) - sy) < 1e-4,
+      "drawn to the origin",
+    );
+    // Along +y: x of the frame is the base's y, and with z up its y the base's -x.
+    const along = running();
+    const [ax = 0, ay = 0] = along.tip();
+    along.model.runScript(
+      "def slide():\n  force_mode(p[0,0,0,0,0,0], [0,1,0,0,0,0], [0,20,0,0,0,0], 3, [0.05,0.05,0.05,0.3,0.3,0.3])\n" +
+        "  q = get_actual_tcp_pose()\n  movel(p[q[0],q[1]+0.2,q[2],q[3],q[4],q[5]], a=2, v=0.2)\nend",
+    );
+    along.steps(60);
+    t.ok((along.tip()[1] ?? 0) > ay + 0.03, "the program's motion goes on");
+    t.ok((along.tip()[0] ?? 0) < ax - 0.005, `pushed aside, by ${(along.tip()[0] ?? 0) - ax} m`);
+    side.model.runScript(force("[0,0,1,0,0,0]").replace(", 2, [", ", 4, ["));
+    side.steps(2);
+    t.match(side.said.at(-1), /type must be 1, 2 or 3/);
+    t.end();
+  },
+);
 
 t.test("freedrive: a hand leads the arm along the free axes, and it stops when let go", (t) => {
   const { model, steps, tip } = running();

@@ -211,12 +211,29 @@ void GigeCamera::answer(const std::vector<uint8_t>& request, const sockaddr_in& 
     status = obey(command, request.data() + gvcp::kHeader, size, from, body);
   }
   if ((request[1] & gvcp::kFlagAcknowledge) == 0) return;
+  bool hit = false;
+  CameraFaults::Answer fault{};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    hit = ++tally_.answers == faults_.answerNumber;
+    fault = faults_.answer;
+  }
+  using Answer = CameraFaults::Answer;
+  if (hit && fault == Answer::lost) return;
+  if (hit && fault == Answer::refused) status = Status::accessDenied;
   if (status != Status::success) body.clear();
   Bytes reply;
   reply.u16(static_cast<unsigned>(status)).u16(gvcp::acknowledgeOf(command));
   reply.u16(static_cast<unsigned>(body.size())).raw(&request[6], 2).raw(body.data(), body.size());
-  sendto(controlSocket_, reply.get().data(), reply.get().size(), 0, reinterpret_cast<const sockaddr*>(&from),
-         sizeof(from));
+  std::vector<uint8_t> bytes(reply.get().begin(), reply.get().end());
+  if (hit && fault == Answer::garbageBefore) sendAnswer({0xff, 0xfe, 0x00, 0x0d, 0x0a}, from);
+  if (hit && fault == Answer::repeated) sendAnswer(bytes, from);
+  if (hit && fault == Answer::cut) bytes.resize(5);
+  sendAnswer(bytes, from);
+}
+
+void GigeCamera::sendAnswer(const std::vector<uint8_t>& reply, const sockaddr_in& to) {
+  sendto(controlSocket_, reply.data(), reply.size(), 0, reinterpret_cast<const sockaddr*>(&to), sizeof(to));
 }
 
 Status GigeCamera::obey(uint16_t command, const uint8_t* body, size_t size, const sockaddr_in& from,

@@ -33,6 +33,9 @@ struct CameraFaults {
   bool stalled = false;        ///< no frame leaves, control answers
   bool frozen = false;         ///< the same picture in every frame
   bool mute = false;           ///< control does not answer
+  /// What happens to one acknowledgement, counted from 1 over the camera's life; 0: to none.
+  enum class Answer { lost, garbageBefore, cut, repeated, refused } answer = Answer::lost;
+  uint64_t answerNumber = 0;
   bool otherFormat = false;    ///< frames say another pixel format than the register
   int64_t clockOffsetNs = 0;   ///< of the camera's clock against wall time
   uint32_t linkBytes = 65535;  ///< largest packet that the link carries
@@ -65,6 +68,7 @@ class GigeCamera {
     uint64_t frames = 0;
     uint64_t resendRequests = 0;
     uint64_t resentPackets = 0;
+    uint64_t answers = 0;  ///< acknowledgements, lost ones included
   };
   Tally tally() const;
 
@@ -90,6 +94,7 @@ class GigeCamera {
   void serveControl();
   void serveStream();
   void answer(const std::vector<uint8_t>& request, const sockaddr_in& from);
+  void sendAnswer(const std::vector<uint8_t>& reply, const sockaddr_in& to);
   Status obey(uint16_t command, const uint8_t* body, size_t size, const sockaddr_in& from,
               std::vector<uint8_t>& reply);
   Status writeRegister(uint32_t address, uint32_t value, const sockaddr_in& from);

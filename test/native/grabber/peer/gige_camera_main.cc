@@ -1,6 +1,8 @@
 // The GigE Vision camera of the tests as a program: `gige-peer ADDRESS [SERIAL [WIDTH HEIGHT]]`. Each line of
 // its input switches something: `loss PERMILLE`, `resend answers|silent|unavailable`, `stall on|off`, `freeze
-// on|off`, `mute on|off`, `model NAME`, `clock SECONDS`, `revoke`. Ends with its input.
+// on|off`, `mute on|off`, `model NAME`, `clock SECONDS`, `revoke`, `answer KIND NUMBER` with KIND lost,
+// garbage-before, cut, repeated or refused (0: none). `answers` prints how many acknowledgements there were.
+// Ends with its input.
 #include <cstdio>
 #include <iostream>
 #include <sstream>
@@ -39,6 +41,18 @@ bool obey(GigeCamera& camera, const std::string& line) {
     camera.change([&](CameraFaults& f) { f.clockOffsetNs = static_cast<int64_t>(std::stod(value) * 1e9); });
   } else if (what == "revoke") {
     camera.revokeControl();
+  } else if (what == "answer") {
+    using Answer = CameraFaults::Answer;
+    uint64_t number = 0;
+    words >> number;
+    camera.change([&](CameraFaults& f) {
+      f.answerNumber = number;
+      f.answer = value == "lost"             ? Answer::lost
+                 : value == "garbage-before" ? Answer::garbageBefore
+                 : value == "cut"            ? Answer::cut
+                 : value == "repeated"       ? Answer::repeated
+                                             : Answer::refused;
+    });
   } else {
     return false;
   }
@@ -63,7 +77,10 @@ int main(int argc, char** argv) {
     std::printf("ready\n");
     std::fflush(stdout);
     for (std::string line; std::getline(std::cin, line);) {
-      std::printf("%s\n", obey(camera, line) ? "done" : "unknown");
+      if (line == "answers")
+        std::printf("%llu\n", static_cast<unsigned long long>(camera.tally().answers));
+      else
+        std::printf("%s\n", obey(camera, line) ? "done" : "unknown");
       std::fflush(stdout);
     }
     const GigeCamera::Tally tally = camera.tally();
