@@ -245,7 +245,7 @@ export async function deadlines(t: Test, family: Family): Promise<void> {
   await line?.plan({ kind: "late", delayS: 0.8 }, 1);
   const error = await errorOf(driver.read());
   t.match(error, { code: "LINK_TIMEOUT" });
-  t.match(error?.message ?? "", new RegExp(`${name}: no reply to \\S.* after 0\\.[5-9]\\d* s`));
+  t.match(error?.message ?? "", new RegExp(`${name}: no reply to \\S.* after 0\\.(49|[5-9])\\d* s`));
   await delay(500);
   await recover(rig);
   await driver.read();
