@@ -85,7 +85,7 @@ const guardian = z.strictObject({
   ),
   heartbeatMs: key(z.int().min(2).max(50).default(10), "time between two heartbeats", { unit: "ms" }),
   eventLoopMs: key(
-    z.int().min(50).max(1000).default(250),
+    z.int().min(20).max(1000).default(250),
     "how long the event loop may be blocked before the heart stops beating",
     { unit: "ms" },
   ),

@@ -1,14 +1,15 @@
 /**
  * How long a stop takes, per link, to the last byte of its command at the device's end, and from there to standstill.
  * From the socket: a client's request to the real daemon. From the native side: the guardian, when the daemon ends or falls
- * silent, and the servo's own line, beside cyclictest in the same run, in turns, while JavaScript makes garbage. Prints
- * tables and writes JSON to the file named.
+ * silent, and the servo's own line, beside cyclictest in the same run, in turns, while JavaScript makes garbage; and when the
+ * event loop blocks. Prints tables and writes JSON to the file named.
  *   npm run bench -- stop
  */
 import { writeFile } from "node:fs/promises";
 import { programPath } from "../../src/base/paths.js";
 import { cyclictest, merge, quantileUs, type Histogram } from "./realtime/cyclictest.js";
 import { besideGarbage, interleave, jsonOf, notJudged, quantile } from "./realtime/programs.js";
+import { stopsOfABlockedLoop } from "./stop/blocked.js";
 import { stopsFromTheSocket } from "./stop/socket.js";
 import { standstills } from "./stop/standstill.js";
 
@@ -88,6 +89,26 @@ async function fromTheNativeSide(): Promise<object> {
   return { limitUs, realtime, cyclictest: [...anchor], table: Object.fromEntries(times) };
 }
 
+/** guardian.eventLoopMs: the least, for machines with real-time priority that do nothing else, and the default. */
+const eventLoopMs = [20, 250] as const;
+const blockedLimitMs = 80;
+
+async function withABlockedLoop(count: number): Promise<object> {
+  console.log(`event loop blocked to the last byte at the stages, ms, ${count} blocks each`);
+  console.log(`  ${"".padEnd(34)}      p50      max`);
+  const table: object[] = [];
+  for (const limitMs of eventLoopMs) {
+    const ms = (await stopsOfABlockedLoop(limitMs / 1e3, count)).map((value) => value * 1e3);
+    console.log(`  ${`guardian.eventLoopMs ${limitMs}`.padEnd(34)}${columns(ms, [0.5, 1], 1)}`);
+    if (limitMs === eventLoopMs[0]) {
+      const met = Math.max(...ms) <= blockedLimitMs ? "met" : "MISSED";
+      console.log(`    at most ${blockedLimitMs} ms wanted: ${met}`);
+    }
+    table.push({ eventLoopMs: limitMs, ms });
+  }
+  return { limitMs: blockedLimitMs, table };
+}
+
 async function toStandstill(count: number): Promise<object> {
   const table = Object.entries(await standstills(count)).map(([device, list]) => ({
     ...{ device, ms: list.map((value) => value * 1e3) },
@@ -103,6 +124,7 @@ async function toStandstill(count: number): Promise<object> {
 const results = {
   socket: await fromTheSocket(100),
   native: await fromTheNativeSide(),
+  blocked: await withABlockedLoop(20),
   standstill: await toStandstill(10),
 };
 const [, , file] = process.argv;

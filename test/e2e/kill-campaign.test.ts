@@ -198,7 +198,9 @@ t.test(`runs ${first} to ${runs}`, { timeout: (count + 1) * runLimitS * 1e3 }, a
   const record = new KillRecord(process.env["SURGICLAW_KILL_FOLDER"], {
     ...{ seed: campaignSeed, first, last: runs },
   });
-  for (let twin = 1; left.length > 0; twin++) {
+  // A twin on which not even one run could begin says that the next will not do either.
+  for (let [twin, before] = [1, Infinity]; left.length > 0 && left.length < before; twin++) {
+    before = left.length;
     await t.test(`twin ${twin}`, { timeout: perTwin * runLimitS * 1e3 }, async (t) => {
       const stage = await Stage.open(t, twin);
       for (let used = 0; used < perTwin && left.length > 0; used++) {
@@ -211,5 +213,6 @@ t.test(`runs ${first} to ${runs}`, { timeout: (count + 1) * runLimitS * 1e3 }, a
       }
     });
   }
+  t.equal(left.length, 0, "every run was made");
   t.comment(record.summary());
 });

@@ -54,6 +54,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       guardian.setNeedle(true, Number(value));
       break;
     case "block":
+      say("blocking", { atS: monotonicNow() });
       block(Number(value));
       break;
     case "rearm":
