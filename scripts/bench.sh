@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/common.sh"
-known=(geometry gate stop lateness rtde serial frames world)
+known=(geometry gate stop lateness rtde serial frames world learner)
 wanted=("$@")
 [[ ${#wanted[@]} -gt 0 ]] || wanted=("${known[@]}")
 for name in "${wanted[@]}"; do
@@ -26,6 +26,20 @@ for name in "${wanted[@]}"; do
     rtde)
       bash "$here/interop.sh" --set-up
       node dist/test/bench/rtde-bench.js "$folder/rtde.json"
+      ;;
+    learner)
+      requirements=test/bench/learner/requirements.txt environment=$root/.venv/learner-bench log=$log_dir/bench-learner.log
+      stamp=$(python3 --version; cat "$requirements")
+      if [[ $(cat "$environment/stamp" 2>/dev/null) != "$stamp" ]]; then
+        install_learners() {
+          rm -rf "$environment"
+          python3 -m venv "$environment" &&
+            "$environment/bin/pip" install --disable-pip-version-check --no-deps --requirement "$requirements"
+        }
+        step "stable-baselines3 and PyTorch (5 GB)" install_learners
+        printf '%s\n' "$stamp" >"$environment/stamp"
+      fi
+      node dist/test/bench/learner-bench.js "$folder/learner.json"
       ;;
     *)
       "build/bin/$name-bench" >"$folder/$name.json"

@@ -1,6 +1,7 @@
-/** surgiclaw policy methods | train | evaluate | report */
+/** surgiclaw policy methods | train | evaluate | report | export */
 import type { Command } from "commander";
 import { addPolicyEvaluate } from "./policy/evaluate.js";
+import { addPolicyExport } from "./policy/export.js";
 import { addPolicyMethods } from "./policy/methods.js";
 import { addPolicyReport } from "./policy/report.js";
 import { addPolicyTrain } from "./policy/train.js";
@@ -13,4 +14,5 @@ export function addPolicy(program: Command): void {
   addPolicyTrain(policy);
   addPolicyEvaluate(policy);
   addPolicyReport(policy);
+  addPolicyExport(policy);
 }
