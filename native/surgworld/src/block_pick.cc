@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "guidance.h"
 #include "surgiclaw/surgworld/grasp_assist.h"
 #include "surgiclaw/surgworld/mjcf.h"
 #include "tasks.h"
@@ -68,11 +69,11 @@ class BlockPick : public Task {
   }
 
   [[nodiscard]] double guidance(const Physics& physics, const Arm& arm) const override {
-    const double near = 1 - std::tanh(8 * reach(physics, arm));
-    if (!assist_.holds()) return 0.3 * near + (arm.closing() ? 0 : 0.05);
+    if (!assist_.holds())
+      return guidanceToGrasp(reach(physics, arm), arm.opening(physics) / arm.spec().opening);
     const double height = std::clamp((physics.position(block_).z() - kHalf) / kLift, 0.0, 1.0);
     const double still = height < 1 ? 0 : 1 - std::tanh(2 * physics.velocity(block_).norm());
-    return 0.5 + 0.3 * height + 0.2 * still;
+    return 0.55 + 0.3 * height + 0.15 * still;
   }
 
  private:

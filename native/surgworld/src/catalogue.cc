@@ -5,7 +5,7 @@ namespace surgiclaw::surgworld {
 
 const std::vector<TaskDefinition>& allTasks() {
   static const std::vector<TaskDefinition> tasks{
-      blockPick(), needlePick(), pegTransfer(), shuntInsert(), gauzePull(),
+      blockPick(), needlePick(), pegTransfer(), shuntInsert(), gauzePull(), loopPickup(),
   };
   return tasks;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "guidance.h"
 #include "sheet.h"
 #include "surgiclaw/surgworld/grasp_assist.h"
 #include "surgiclaw/surgworld/mjcf.h"
@@ -90,11 +91,12 @@ class GauzePull : public Task {
   }
 
   [[nodiscard]] double guidance(const Physics& physics, const Arm& arm) const override {
-    if (!assist_.holds()) return 0.3 * (1 - std::tanh(8 * reach(physics, arm))) + (arm.closing() ? 0 : 0.05);
+    if (!assist_.holds())
+      return guidanceToGrasp(reach(physics, arm), arm.opening(physics) / arm.spec().opening);
     const Eigen::Vector3d at = corner(physics);
     const double left = (goal_ - at).head<2>().norm();
     const double low = left < 2 * kReached ? 1 - std::clamp((at.z() - kLow) / 0.1, 0.0, 1.0) : 0;
-    return 0.45 + 0.4 * (1 - std::tanh(8 * left)) + 0.15 * low;
+    return 0.55 + 0.2 * (1 - std::min(1.0, left / 0.25)) + 0.15 * (1 - std::tanh(15 * left)) + 0.1 * low;
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "guidance.h"
 #include "needle.h"
 #include "surgiclaw/surgworld/grasp_assist.h"
 #include "surgiclaw/surgworld/mjcf.h"
@@ -62,11 +63,12 @@ class NeedlePick : public Task {
   }
 
   [[nodiscard]] double guidance(const Physics& physics, const Arm& arm) const override {
-    const double near = 1 - std::tanh(8 * needle_.distance(physics, arm.tip(physics)));
-    if (!assist_.holds()) return 0.3 * near + (arm.closing() ? 0 : 0.05);
+    if (!assist_.holds())
+      return guidanceToGrasp(needle_.distance(physics, arm.tip(physics)),
+                             arm.opening(physics) / arm.spec().opening);
     const double height = std::clamp(needle_.clearance(physics) / kLift, 0.0, 1.0);
     const double still = height < 1 ? 0 : 1 - std::tanh(2 * physics.velocity(needle_.body()).norm());
-    return 0.5 + 0.3 * height + 0.2 * still;
+    return 0.55 + 0.3 * height + 0.15 * still;
   }
 
  private:

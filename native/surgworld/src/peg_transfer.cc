@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "guidance.h"
 #include "surgiclaw/surgworld/mjcf.h"
 #include "tasks.h"
 
@@ -101,11 +102,11 @@ class PegTransfer : public Task {
     const double height = ring.z() - kHalfHeight;
     const bool held = arm.pinches(physics, ring_);
     if (beside < kSideways && height < kPegHeight) return held ? 0.92 : 0.96;
-    if (!held) return 0.25 * (1 - std::tanh(8 * reach(physics, arm))) + (arm.closing() ? 0 : 0.03);
+    if (!held) return 0.7 * guidanceToGrasp(reach(physics, arm), arm.opening(physics) / arm.spec().opening);
     const double lifted = std::clamp(height / (kPegHeight + kOver), 0.0, 1.0);
-    const double over = 1 - std::tanh(6 * std::max(0.0, beside - 0.5 * kSideways));
+    const double over = 1 - std::min(1.0, beside / 0.3);
     // Carrying counts only above the pegs, going down only over the other one.
-    return 0.35 + 0.2 * lifted + 0.25 * over * (lifted > 0.8 ? 1 : 0.2) +
+    return 0.4 + 0.2 * lifted + 0.2 * over * (lifted > 0.8 ? 1 : 0.2) +
            (beside < kSideways ? 0.1 * (1 - std::clamp(height / 0.08, 0.0, 1.0)) : 0);
   }
 

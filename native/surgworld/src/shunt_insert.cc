@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "guidance.h"
 #include "surgiclaw/surgworld/grasp_assist.h"
 #include "surgiclaw/surgworld/mjcf.h"
 #include "tasks.h"
@@ -103,14 +104,15 @@ class ShuntInsert : public Task {
   }
 
   [[nodiscard]] double guidance(const Physics& physics, const Arm& arm) const override {
-    if (!assist_.holds()) return 0.25 * (1 - std::tanh(8 * reach(physics, arm))) + (arm.closing() ? 0 : 0.05);
+    if (!assist_.holds())
+      return guidanceToGrasp(reach(physics, arm), arm.opening(physics) / arm.spec().opening);
     const Eigen::Vector3d in = end(physics) - opening_;
     const double aside = in.tail<2>().norm();
     if (in.x() > -0.004 && aside < kBore) return 0.75 + 0.25 * std::clamp(in.x() / kSeated, 0.0, 1.0);
     // First a place in front of the opening, then along the bore.
     const double before =
         std::hypot(aside, std::max(0.0, -0.03 - in.x()) + 2 * std::max(0.0, in.x() + 0.004));
-    return 0.4 + 0.3 * (1 - std::tanh(8 * before)) +
+    return 0.5 + 0.1 * (1 - std::min(1.0, before / 0.3)) + 0.1 * (1 - std::tanh(15 * before)) +
            (aside < kAligned ? 0.05 * (1 + std::clamp(in.x() / 0.03, -1.0, 0.0)) : 0);
   }
 

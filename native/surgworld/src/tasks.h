@@ -10,5 +10,6 @@ TaskDefinition needlePick();
 TaskDefinition pegTransfer();
 TaskDefinition shuntInsert();
 TaskDefinition gauzePull();
+TaskDefinition loopPickup();
 
 }  // namespace surgiclaw::surgworld

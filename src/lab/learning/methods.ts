@@ -27,6 +27,8 @@ export interface Method {
   readonly cloning: boolean;
   /** Collects with the policy and learns by SAC; else it only clones. */
   readonly online: boolean;
+  /** Reward of the worlds it collects in. shaped: the simulator's privileged one, for collectors of support alone. */
+  readonly worlds: "sparse" | "shaped";
 }
 
 const full = {
@@ -36,6 +38,7 @@ const full = {
   warmStart: true,
   cloning: true,
   online: true,
+  worlds: "sparse",
 } as const;
 
 export const methods = {
@@ -51,6 +54,14 @@ export const methods = {
     support: "none",
     warmStart: false,
     cloning: false,
+  },
+  shaped: {
+    ...full,
+    summary: "no competitor: collector of `shaped` support, SAC on the simulator's privileged reward",
+    support: "none",
+    warmStart: false,
+    cloning: false,
+    worlds: "shaped",
   },
   "uniform-bc": {
     ...full,

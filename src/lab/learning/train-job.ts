@@ -9,6 +9,7 @@ import { methodNamed } from "./methods.js";
 import { settingsSchema } from "./run-file.js";
 import { loadSupport } from "./support-columns.js";
 import { trainPolicy } from "./training-run.js";
+import { createShapedEnvironment } from "./world/shaped-environment.js";
 import { createWorldEnvironment } from "./world/world-environment.js";
 
 const orderSchema = z.strictObject({
@@ -20,10 +21,11 @@ export type TrainOrder = z.infer<typeof orderSchema>;
 
 async function main(text: string, signal: AbortSignal): Promise<void> {
   const { settings, support: file, folder } = orderSchema.parse(JSON.parse(text));
-  const collector = await createWorldEnvironment(settings.task, settings.environments);
+  const { method } = methodNamed(settings.method);
+  const create = method.worlds === "shaped" ? createShapedEnvironment : createWorldEnvironment;
+  const collector = await create(settings.task, settings.environments);
   const evaluator = await createWorldEnvironment(settings.task, settings.environments);
   try {
-    const { method } = methodNamed(settings.method);
     const content = await loadSupport(file, method, await taskVocabulary(settings.task), evaluator);
     await trainPolicy({
       ...{ settings, collector, evaluator, folder, signal },

@@ -21,7 +21,8 @@ export interface CollectOptions {
   readonly source: "shaped" | "sparse" | "random";
   /** Where it comes from, in words. */
   readonly note: string;
-  readonly actor: Actor;
+  /** Who acts in an episode. */
+  readonly actorOf: (episode: number) => Actor;
   readonly episodes: number;
   readonly seed: number;
   /** Pictures of an episode, evenly spaced, of its first and last step among them; two or more. */
@@ -63,6 +64,7 @@ export async function collectPool(
   try {
     let state = environment.reset(options.seed);
     for (let number = 0; number < options.episodes; number++) {
+      const actor = options.actorOf(number);
       const id = `e${String(number).padStart(digits, "0")}`;
       const observations = [Array.from(state, short)];
       const actions: number[][] = [];
@@ -72,7 +74,7 @@ export async function collectPool(
       for (let ended = false; !ended;) {
         if (options.signal.aborted) throw new CellError("LINK_ABORTED", `collecting ${task} was interrupted`);
         const action = new Float32Array(environment.actionSize);
-        options.actor(state, action);
+        actor(state, action);
         const out = environment.step(action);
         actions.push(Array.from(action, short));
         observations.push(Array.from(out.finalObservations, short));

@@ -85,4 +85,16 @@ export const experts: Readonly<Record<string, () => Expert>> = {
         return go([x, y, 0.015 - lengths(state, 8)[2]], closed, 0.01);
       },
     ),
+  // No jaws: the barb's end goes before the opening, through it, and up with the loop.
+  LoopPickup: () => {
+    let threaded = false;
+    return (state) => {
+      const [x, y, z] = lengths(state, 9);
+      const aside = Math.hypot(y, z);
+      if (!threaded && aside < 0.004 && x < -0.018) threaded = true;
+      if (threaded) return go([0, 0, 0.09 - lengths(state, 12)[2]], 0, 0.008, 0.5).slice(0, 3);
+      const wanted: Vector = aside > 0.003 && x > -0.01 ? [x - 0.02, y, z] : [x + 0.024, y, z];
+      return go(wanted, 0, 0.008, aside > 0.003 ? 1 : 0.4).slice(0, 3);
+    };
+  },
 };
