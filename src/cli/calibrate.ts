@@ -1,8 +1,10 @@
-/** surgiclaw calibrate stage | handeye | registration | verify | diff */
+/** surgiclaw calibrate stage | handeye | needle | registration | verify | diff | report */
 import type { Command } from "commander";
 import { addDiff } from "./calibrate/diff.js";
 import { addHandEye } from "./calibrate/handeye.js";
+import { addNeedle } from "./calibrate/needle.js";
 import { addRegistration } from "./calibrate/registration.js";
+import { addReport } from "./calibrate/report.js";
 import { addStage } from "./calibrate/stage.js";
 import { addVerify } from "./calibrate/verify.js";
 
@@ -10,7 +12,9 @@ export function addCalibrate(program: Command): void {
   const calibrate = program.command("calibrate").description("measure the geometry of a cell, and compare");
   addStage(calibrate);
   addHandEye(calibrate);
+  addNeedle(calibrate);
   addRegistration(calibrate);
   addVerify(calibrate);
   addDiff(calibrate);
+  addReport(calibrate);
 }

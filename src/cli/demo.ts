@@ -25,6 +25,7 @@ interface DemoOptions {
   readonly scenario: string;
   readonly reasoner: "rules" | "zmq";
   readonly query: string;
+  readonly calibration?: string;
   readonly summary?: string;
   readonly operatorTimeout?: number;
   readonly keep?: boolean;
@@ -129,6 +130,9 @@ class Demo {
       place,
       runFolder: this.runFolder,
       reasoner: this.options.reasoner,
+      ...(this.options.calibration === undefined
+        ? {}
+        : { calibration: path.resolve(this.options.calibration) }),
       operatorTimeoutS: this.operatorTimeoutS() === Number.POSITIVE_INFINITY ? 0 : this.operatorTimeoutS(),
     });
     await writeFile(config, text);
@@ -232,6 +236,7 @@ export function addDemo(program: Command): void {
       new Option("--reasoner <kind>", "who proposes skills").choices(["rules", "zmq"]).default("rules"),
     )
     .option("--query <text>", "what the operator asks for", "Implant all planned electrodes.")
+    .option("--calibration <file>", "a calibration measured on the twin of this seed (default: the drawing)")
     .option("--summary <file>", "where the evaluator writes its JSON summary (default: in the run's folder)")
     .option(
       "--operator-timeout <seconds>",

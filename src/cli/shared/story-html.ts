@@ -3,6 +3,7 @@
  * everything that comes from outside (replies, queries, details) is escaped.
  */
 import type { Story, StoryDecision, StoryImage, StoryNote } from "../../agent/loop/audit-story.js";
+import { escapeHtml } from "../../base/escape-html.js";
 import { conditionText } from "../../agent/safety/conditions.js";
 import { measurementText } from "./event-view.js";
 
@@ -14,14 +15,6 @@ export interface StoryPage {
   /** Address of a picture, or why there is none to show. */
   readonly picture: (image: StoryImage) => { readonly href: string } | { readonly missing: string };
 }
-
-export const escapeHtml = (text: string): string =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 
 const style = `
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1d2327; }

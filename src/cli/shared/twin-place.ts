@@ -74,11 +74,13 @@ export interface DaemonFileOptions {
   readonly runFolder: string;
   readonly reasoner: "rules" | "zmq";
   readonly operatorTimeoutS: number;
+  /** A calibration that was measured on this very twin; the drawing unless given. */
+  readonly calibration?: string;
 }
 
 /** The configuration of a daemon for this twin: the shipped cell, drawing and profiles. It holds neither seed nor truth. */
 export function daemonConfig(options: DaemonFileOptions): string {
-  const { place, runFolder, reasoner, operatorTimeoutS } = options;
+  const { place, runFolder, reasoner, operatorTimeoutS, calibration } = options;
   const shipped = (folder: string, name: string): string => path.join(projectRoot, folder, name);
   const view = (index: 0 | 1): Record<string, unknown> => ({
     name: `view${index + 1}`,
@@ -89,7 +91,7 @@ export function daemonConfig(options: DaemonFileOptions): string {
   return stringify({
     version: 1,
     cell: { id: "reference-cell", file: shipped("calibration", "reference-cell.yaml") },
-    calibration: { file: shipped("calibration", "reference-drawing.yaml") },
+    calibration: { file: calibration ?? shipped("calibration", "reference-drawing.yaml") },
     devices: {
       arm: { profile: "ur5-cb3-3.15", host: place.host, callbackHost: place.host, modbusPort: 5020 },
       stages: { profile: "kohzu-aries", transport: "tcp", host: place.host, port: 12321 },

@@ -9,7 +9,7 @@ import {
   type Transform,
   type Vec3,
 } from "../../base/transform.js";
-import { asPair, viewIndexes, type Workbench } from "../../agent/skills/workbench.js";
+import { asPair, viewIndexes, type StageTargets, type Workbench } from "../../agent/skills/workbench.js";
 import { requireExposure, requireStandingArm } from "./bench-rig.js";
 import type { HeadLook, HeadRig } from "./head-rig.js";
 
@@ -63,8 +63,14 @@ export class BenchHeadRig implements HeadRig {
     requireStandingArm(this.bench);
     const inBase = rotate(this.bench.baseFromHead().rotation, fromHome);
     const follow = (i: 0 | 1): number => this.home[i] + dot(this.bench.drawnViews()[i].forward, inBase);
-    const [x, y, z] = to;
-    await this.bench.moveStages({ x, y, z, focus1: follow(0), focus2: follow(1) }, signal, true);
+    const at = this.stages();
+    const moved: StageTargets = { focus1: follow(0), focus2: follow(1) };
+    // An axis that is there already would only arrive anew, and scatter.
+    (["x", "y", "z"] as const).forEach((axis, k) => {
+      const target = to[k] ?? NaN;
+      if (!(Math.abs(target - (at[k] ?? NaN)) < 1e-7)) moved[axis] = target;
+    });
+    await this.bench.moveStages(moved, signal, true);
   }
 
   setHome(): void {

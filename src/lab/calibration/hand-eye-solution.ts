@@ -147,7 +147,10 @@ export function solveHandEyePoses(
   const dates = { measuredAt: context.measuredAt, expiresAt: context.expiresAt };
   const turnsLeft = misfits.map(({ rotation }) => norm(rotation));
   const placesLeft = misfits.map(({ position }) => norm(position));
-  const turnOf = (pose: PoseObservation): number[] => [...pose.rotationVectorRad];
+  const first = rotationFromVector(fitted[0]?.rotationVectorRad ?? [0, 0, 0]);
+  const turnOf = ({ rotationVectorRad }: PoseObservation): number[] => [
+    ...vectorFromRotation(multiply(transpose(first), rotationFromVector(rotationVectorRad))),
+  ];
   const heldTurns: CalibrationItem["residuals"] = {
     unit: "rad",
     rms: rms(turnsLeft),
@@ -159,6 +162,9 @@ export function solveHandEyePoses(
     rms: rms(placesLeft),
     max: Math.max(...placesLeft),
     heldOut: held.length,
+  };
+  // Where: the turn of the flange from the first pose.
+  const heldPoints = {
     points: held.map((pose, i) => ({ at: turnOf(pose), off: [...(misfits[i]?.position ?? [])] })),
     pointUnit: "rad",
   };
@@ -178,7 +184,7 @@ export function solveHandEyePoses(
       unit: "m",
       values: [...what.translation],
       covariance: block(from + 3),
-      residuals: heldPlaces,
+      residuals: name === "head" ? { ...heldPlaces, ...heldPoints } : heldPlaces,
       measurements: fitted.length,
       method: `${name === "head" ? "flangeFromHead" : "baseFromMicroscopes"}: A X = W B, poses turned about the tip`,
       ...dates,

@@ -192,6 +192,9 @@ export function solveRegistration(
     rms: rms(list.map(({ off }) => norm(off))),
     max: Math.max(...list.map(({ off }) => norm(off))),
     heldOut: list.length,
+  });
+  const withPoints = (list: readonly Target[]): CalibrationItem["residuals"] => ({
+    ...residuals(list),
     points: list.map(({ at, off }) => ({ at: [...at], off: [...off] })),
     pointUnit: "m",
   });
@@ -204,7 +207,7 @@ export function solveRegistration(
       unit: "m",
       values: [mean(list.map(({ off }) => norm(off)))],
       covariance: [[variance(byArrival) / byArrival.length]],
-      residuals: residuals(list),
+      residuals: withPoints(list),
       method,
       ...common,
     };

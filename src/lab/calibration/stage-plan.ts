@@ -18,7 +18,7 @@ const pixel = z.tuple([z.number(), z.number()]);
 const metres = z.number();
 export const observationSchema = z.strictObject({
   id: z.string(),
-  kind: z.enum(["reference", "scan", "below", "above", "focus", "held-out"]),
+  kind: z.enum(["reference", "scan", "below", "above", "focus", "held-out", "repeat"]),
   axis: z.enum(linearStages).optional(),
   /** Reported, m from the origin. */
   offsets: z.strictObject({ x: metres, y: metres, z: metres, focus1: metres, focus2: metres }),
@@ -51,6 +51,11 @@ export const overshootM = 4e-5;
 const scanPoints = 9;
 const pairPoints = 6;
 const focusStepM = 4e-5;
+/** Repeatability after JIS B 6191, as KOHZU inspects its stages: seven approaches from one side at three points. */
+const repeatPoints = [0.2, 0.5, 0.8] as const;
+const repeatApproaches = 7;
+/** Every approach begins so far below, m: many times the lost motion. */
+export const approachM = 4e-5;
 const heldOut: readonly (readonly [number, number, number])[] = [
   [0.1, 0.2, 0.9],
   [0.85, 0.15, 0.6],
@@ -145,6 +150,16 @@ export function planSteps(ranges: Ranges, follow: Follow): Step[] {
       work.push({ id: `${axis}-below-${k}`, kind: "below", axis, offsets });
       work.push({ id: `${axis}-above-${k}`, kind: "above", axis, offsets });
     }
+  for (const axis of linearStages)
+    repeatPoints.forEach((share, point) => {
+      for (let k = 0; k < repeatApproaches; k++)
+        work.push({
+          id: `${axis}-repeat-${point}-${k}`,
+          kind: "repeat",
+          axis,
+          offsets: followed(only(axis, between(axis, share))),
+        });
+    });
   heldOut.forEach((shares, k) => {
     const at = { x: 0, y: 0, z: 0 };
     linearStages.forEach((axis, i) => (at[axis] = between(axis, shares[i] ?? NaN)));

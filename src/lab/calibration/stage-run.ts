@@ -6,6 +6,7 @@ import { z } from "zod";
 import { CellError } from "../../base/errors.js";
 import { leastSquares } from "../../base/least-squares.js";
 import {
+  approachM,
   linearStages,
   nowhere,
   observationSchema,
@@ -56,6 +57,8 @@ export interface RunHooks {
 
 /** The tip goes up by this much before anything else moves, m; registration keeps as much. */
 const raiseM = 3e-4;
+/** A tip that is seen above this share of both pictures is raised already: a second run must not lift it out of them. */
+const raisedShare = 0.45;
 const probeM = 1e-4;
 /** X and Y bring the tip to the middle of the pictures by at most this, m: the loops of the cartridge are 3 mm away. */
 const centreM = 8e-4;
@@ -72,22 +75,24 @@ export async function beginStages(
   armRad: readonly number[],
   signal: AbortSignal,
 ): Promise<StageState> {
-  await requireStill(rig, signal);
+  const seen = await requireStill(rig, signal);
   const at = rig.position();
   const { min } = rig.limits("z");
-  if (at.z - raiseM < min + overshootM)
+  const isRaised = seen.tips.every(([, down]) => down < raisedShare * rig.size[1]);
+  const raiseByM = isRaised ? 0 : raiseM;
+  if (at.z - raiseByM < min + overshootM)
     throw new CellError(
       "CALIBRATION_REFUSED",
-      `stage z stands ${((at.z - min) * 1e3).toFixed(2)} mm before its limit; ${(raiseM * 1e3).toFixed(1)} mm are needed to raise the tip`,
+      `stage z stands ${((at.z - min) * 1e3).toFixed(2)} mm before its limit; ${(raiseByM * 1e3).toFixed(1)} mm are needed to raise the tip`,
       { remedy: "move stage Z towards the tissue side and raise the head with the arm" },
     );
   const follow = Object.fromEntries(
     linearStages.map((axis) => [axis, [...rig.focusFollows(axis)]]),
   ) as unknown as StageState["follow"];
   const raised = {
-    z: at.z - raiseM,
-    focus1: at.focus1 - raiseM * follow.z[0],
-    focus2: at.focus2 - raiseM * follow.z[1],
+    z: at.z - raiseByM,
+    focus1: at.focus1 - raiseByM * follow.z[0],
+    focus2: at.focus2 - raiseByM * follow.z[1],
   };
   await rig.move(raised, true, signal);
   let origin: Offsets = { ...at, ...raised };
@@ -117,7 +122,7 @@ export async function beginStages(
   return { version: 1, cell, armRad: [...armRad], origin, ranges, follow, observations: [] };
 }
 
-async function requireStill(rig: StageRig, signal: AbortSignal): Promise<void> {
+async function requireStill(rig: StageRig, signal: AbortSignal): Promise<RigLook> {
   const [a, b] = [await rig.look(signal), await rig.look(signal)];
   const moved = Math.max(...([0, 1] as const).map((i) => distance(a.tips[i], b.tips[i])));
   if (moved > stillPx)
@@ -126,6 +131,7 @@ async function requireStill(rig: StageRig, signal: AbortSignal): Promise<void> {
       `the tip moved by ${moved.toFixed(1)} px between two looks while nothing was commanded; ${stillPx} px are allowed`,
       { remedy: "let the arm come to rest and keep shocks and draughts away from the cell" },
     );
+  return b;
 }
 
 /** How far X and Y bring the tip nearer to the middle of both pictures, m: least squares, within reach and limits. */
@@ -224,6 +230,10 @@ async function visit(rig: StageRig, step: Step, origin: Offsets, signal: AbortSi
   if (step.kind === "above" && step.axis !== undefined) {
     const { axis } = step;
     await rig.move({ ...target, [axis]: target[axis] + overshootM }, true, signal);
+    await rig.move({ [axis]: target[axis] }, false, signal);
+  } else if (step.kind === "repeat" && step.axis !== undefined) {
+    const { axis } = step;
+    await rig.move({ ...target, [axis]: target[axis] - approachM }, true, signal);
     await rig.move({ [axis]: target[axis] }, false, signal);
   } else await rig.move(target, true, signal);
   const { tips, atS } = await rig.look(signal);

@@ -147,12 +147,18 @@ export function solveStages(
   const held = seen.filter(({ observation: { kind } }) => kind === "held-out");
   const heldMisfits = held.map((one) => misfit(one, fits));
   const fittedCount = seen.filter(({ observation: { kind } }) => kind === "scan").length;
-  const residualsOf = (values: readonly number[], unit: string): CalibrationItem["residuals"] => ({
-    unit,
-    rms: rms(values),
-    max: Math.max(...values.map(Math.abs)),
-    heldOut: values.length,
-  });
+  const residualsOf = (i: 0 | 1): CalibrationItem["residuals"] => {
+    const offs = heldMisfits.map((m) => m.slice(2 * i, 2 * i + 2));
+    const values = offs.flat();
+    return {
+      unit: "px",
+      rms: rms(values),
+      max: Math.max(...values.map(Math.abs)),
+      heldOut: values.length,
+      points: offs.map((off, n) => ({ at: [...(held[n]?.observation.tips[i] ?? [])], off })),
+      pointUnit: "px",
+    };
+  };
   const items: Record<string, CalibrationItem> = {};
 
   for (const i of views) {
@@ -170,10 +176,7 @@ export function solveStages(
       unit: "px/m",
       values: rows.flat(),
       covariance,
-      residuals: residualsOf(
-        heldMisfits.flatMap((m) => m.slice(2 * i, 2 * i + 2)),
-        "px",
-      ),
+      residuals: residualsOf(i),
       measurements: fittedCount,
       method:
         "robot coordinates to pixels: image right, then image down; tip moved by stages X, Y, Z, focus following",
@@ -297,7 +300,7 @@ function axisItems(
   const below = of("below");
   const partner = (one: Relative): Relative | undefined =>
     below.find(({ observation }) => observation.id === one.observation.id.replace("above", "below"));
-  const lost = above.flatMap((one) => {
+  const lost = above.flatMap((one): number[] => {
     const other = partner(one);
     // Same position from both sides; what the pictures have moved, the model and the references have taken out.
     return other === undefined ? [] : [along(motion, difference(misfit(one, fits), misfit(other, fits)))];
@@ -323,6 +326,7 @@ function axisItems(
   );
   const heldPx = heldMisfits.flat();
   return {
+    ...repeatabilityItem(axis, seen, fits, motion, dates),
     [`stage.${axis}.direction`]: {
       unit: "px/m",
       values: motion,
@@ -349,6 +353,11 @@ function axisItems(
         rms: rms(leaveOneOut),
         max: Math.max(...leaveOneOut.map(Math.abs)),
         heldOut: lost.length,
+        points: lost.map((value, n) => ({
+          at: [above[n]?.observation.offsets[axis] ?? NaN],
+          off: [value],
+        })),
+        pointUnit: "m",
       },
       measurements: 2 * lost.length,
       method:
@@ -366,10 +375,63 @@ function axisItems(
         rms: rms(leadHeld),
         max: Math.max(...leadHeld.map(Math.abs)),
         heldOut: leadHeld.length,
+        points: below.map((one, n) => ({ at: [one.observation.offsets[axis]], off: [leadHeld[n] ?? NaN] })),
+        pointUnit: "m",
       },
       measurements: lead.length,
       method:
         "distance from the best line at positions (at) from the origin of the measurement; residuals between them",
+      ...dates,
+    },
+  };
+}
+
+/** Mean and standard deviation of the range of seven normal values, in theirs: the factors d2 and d3 of control charts. */
+const rangeOfSeven = { d2: 2.704, d3: 0.833 } as const;
+
+/**
+ * Half of the spread of seven approaches from one side, at each of three points (JIS B 6191, as KOHZU inspects); the stage's
+ * repeatability is the largest. What the pictures scatter is in it.
+ */
+function repeatabilityItem(
+  axis: LinearStage,
+  seen: readonly Relative[],
+  fits: Fits,
+  motion: readonly number[],
+  dates: Dates,
+): Record<string, CalibrationItem> {
+  const own = seen.filter(({ observation }) => observation.kind === "repeat" && observation.axis === axis);
+  const points = [...new Set(own.map(({ observation }) => observation.id.replace(/-\d+$/, "")))].map((id) => {
+    const at = own.filter(({ observation }) => observation.id.replace(/-\d+$/, "") === id);
+    const places = at.map((one) => along(motion, misfit(one, fits)));
+    return { position: mean(at.map(({ observation }) => observation.offsets[axis])), places };
+  });
+  if (points.length === 0) return {};
+  const half = points.map(({ places }) => (Math.max(...places) - Math.min(...places)) / 2);
+  const left = points.flatMap(({ position, places }) =>
+    places.map((place) => ({
+      at: [position],
+      off: [place - (mean(places) * places.length - place) / (places.length - 1)],
+    })),
+  );
+  const offs = left.flatMap(({ off }) => off);
+  return {
+    [`stage.${axis}.repeatability`]: {
+      unit: "m",
+      at: { unit: "m", values: points.map(({ position }) => position) },
+      values: half,
+      covariance: diagonal(half.map((value) => ((value * rangeOfSeven.d3) / rangeOfSeven.d2) ** 2)),
+      residuals: {
+        unit: "m",
+        rms: rms(offs),
+        max: Math.max(...offs.map(Math.abs)),
+        heldOut: offs.length,
+        points: left,
+        pointUnit: "m",
+      },
+      measurements: own.length,
+      method:
+        "half of the spread of seven approaches from below at each of three points (JIS B 6191); residuals each against the others",
       ...dates,
     },
   };
