@@ -9,10 +9,8 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -52,23 +50,17 @@ bool raisePriority() {
   return ::sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
 }
 
-struct Terminal {
-  int master = -1;
-  int slave = -1;
+/// A serial line as the guardian sees it, a descriptor that it writes to. Not a pseudo-terminal: there an
+/// ordinary thread of the kernel carries the bytes, which no priority of ours hastens and no real line has.
+struct Line {
+  int far = -1;
+  int near = -1;
 };
 
-Terminal openTerminal() {
-  Terminal terminal;
-  terminal.master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (terminal.master < 0 || ::grantpt(terminal.master) != 0 || ::unlockpt(terminal.master) != 0)
-    fail("pseudo-terminal");
-  terminal.slave = ::open(::ptsname(terminal.master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-  termios settings{};
-  if (terminal.slave < 0 || ::tcgetattr(terminal.slave, &settings) != 0) fail("terminal");
-  ::cfmakeraw(&settings);
-  ::tcsetattr(terminal.slave, TCSANOW, &settings);
-  ::fcntl(terminal.master, F_SETFL, O_NONBLOCK);
-  return terminal;
+Line openLine() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("line");
+  return {ends[0], ends[1]};
 }
 
 int listenTcp(int& port) {
@@ -128,8 +120,8 @@ class FarEnd {
 class Bench {
  public:
   explicit Bench(const char* program) : program_(program) {
-    ends_[1].attach(zaber_.master);
-    ends_[2].attach(modbus_.master);
+    ends_[1].attach(zaber_.far);
+    ends_[2].attach(modbus_.far);
     listener_ = listenTcp(port_);
   }
 
@@ -144,8 +136,8 @@ class Bench {
       ::sched_setscheduler(0, SCHED_OTHER, &ordinary);
       ::dup2(beats[0], kBeats);
       ::dup2(status[1], kStatus);
-      ::dup2(zaber_.slave, kZaber);
-      ::dup2(modbus_.slave, kModbus);
+      ::dup2(zaber_.near, kZaber);
+      ::dup2(modbus_.near, kModbus);
       const std::string endpoint = "127.0.0.1:" + std::to_string(port_);
       const std::string silence = std::to_string(silenceMs);
       ::execl(program_, "guardian", "--beat-fd", "110", "--status-fd", "111", "--silence-ms", silence.c_str(),
@@ -239,9 +231,9 @@ class Bench {
     ::waitpid(child_, &status, 0);
     ::close(statusFd_);
     ::close(ends_[0].fd());
-    for (const int master : {zaber_.master, modbus_.master}) {
+    for (const int far : {zaber_.far, modbus_.far}) {
       char bytes[256];
-      while (::read(master, bytes, sizeof bytes) > 0) {
+      while (::read(far, bytes, sizeof bytes) > 0) {
       }
     }
   }
@@ -259,8 +251,8 @@ class Bench {
 
  private:
   const char* program_;
-  Terminal zaber_ = openTerminal();
-  Terminal modbus_ = openTerminal();
+  Line zaber_ = openLine();
+  Line modbus_ = openLine();
   int listener_ = -1;
   int port_ = 0;
   pid_t child_ = -1;

@@ -44,9 +44,10 @@ Guardian::Guardian(const Options& options, const Privileges& privileges, ActionL
       privileges_(privileges),
       silenceNs_(static_cast<uint64_t>(options.silenceMs) * 1'000'000),
       log_(log) {
+  // A connection takes its bytes at once; a serial line may hold up whoever writes to it, so it comes later.
+  for (const AriesTcp& endpoint : options_.ariesTcp) links_.push_back(ariesTcpLink(endpoint, log_));
   for (const NeedleSerial& needle : options_.needles) links_.push_back(needleSerialLink(needle, log_));
   for (const NeedleModbus& needle : options_.modbusNeedles) links_.push_back(needleModbusLink(needle, log_));
-  for (const AriesTcp& endpoint : options_.ariesTcp) links_.push_back(ariesTcpLink(endpoint, log_));
   for (const AriesSerial& port : options_.ariesSerial) links_.push_back(ariesSerialLink(port, log_));
   for (const AriesConnection& connection : options_.ariesConnections)
     links_.push_back(ariesConnectionLink(connection, log_));
