@@ -77,6 +77,7 @@ t.test("what cannot be is refused by name", async (t) => {
   t.match(await policy("train", "Juggling", "--method", "sparse"), { code: 1, err: /no task Juggling/ });
   t.match(await policy("train", "BlockPick", "--method", "oracle"), { code: 1, err: /needs a bank file/ });
   t.match(await policy("train", "BlockPick", "--method", "sparse", "--updates", "x"), { code: 2 });
+  t.match(await policy(...sparse, "--seeds", "0"), { code: 1, err: /at least one seed/ });
   const runs = await folder();
   t.match(await policy("report", "--runs", runs), { code: 1, err: /holds no run/ });
   const file = path.join(runs, "policy.json");

@@ -3,8 +3,10 @@
 #ifdef SURGICLAW_HAS_LEARNER
 #include <napi.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 

@@ -60,6 +60,7 @@ const choicesOf = ({ episodes, ...options }: TrainOptions): RunChoices => ({
 
 async function train(task: string, options: TrainOptions): Promise<void> {
   const { name, method } = methodNamed(options.method);
+  if (options.seeds < 1) throw new CellError("COMMAND_INVALID", "at least one seed is needed");
   const vocabulary = await taskVocabulary(task);
   // Everything that can be refused is refused before the first process starts.
   const support = await loadSupport(options.support, method, vocabulary, nativeTask(task));

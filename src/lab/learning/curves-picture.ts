@@ -29,7 +29,10 @@ export function curveOf(cell: ReportCell): CurveMean[] {
   });
 }
 
-/** PNG. All cells are of one task. */
+/** "BlockPick" in the letters that pictures have: "block pick". */
+const plain = (task: string): string => task.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+
+/** PNG, with the number of seeds behind each name. All cells are of one task. */
 export function curvesPicture(task: string, cells: readonly ReportCell[]): Buffer {
   const canvas = new Canvas(width, height);
   const longest = Math.max(1, ...cells.map(({ updates }) => updates));
@@ -46,7 +49,7 @@ export function curvesPicture(task: string, cells: readonly ReportCell[]): Buffe
     const name = updates >= 10_000 ? `${Math.round(updates / 1000)}k` : String(Math.round(updates));
     canvas.text(at(updates, 0)[0] - 12, plot.y + plot.height + 12, name);
   }
-  canvas.text(plot.x, 8, `${task}: success, percent`);
+  canvas.text(plot.x, 8, `${plain(task)}: success, percent`);
   canvas.text(plot.x + plot.width / 2 - 40, height - 30, "updates");
   cells.forEach((cell, index) => {
     const look = looks[index % looks.length] ?? { colour: "text", dash: 0 };
@@ -68,7 +71,7 @@ export function curvesPicture(task: string, cells: readonly ReportCell[]): Buffe
     canvas.text(
       plot.x + plot.width + 54,
       y,
-      `${cell.method}${cell.source === undefined ? "" : ` ${cell.source}`} n=${cell.success.count}`,
+      `${cell.method}${cell.source === undefined ? "" : ` ${cell.source}`} (${cell.success.count})`,
       look.colour,
       1,
     );

@@ -100,7 +100,8 @@ export async function trainPolicy(parts: TrainingParts): Promise<PolicyRun> {
     await writeCheckpoint(parts, learner, progress);
     parts.onPoint(point);
   };
-  if (kept === undefined) {
+  if (kept !== undefined) await publish(parts, learner, progress);
+  else {
     const warm = method.warmStart && method.online;
     await keep(warm ? await cloneOnly(learner, settings.warmStart, parts.signal) : undefined);
   }
@@ -255,6 +256,12 @@ async function writeCheckpoint(
     path.join(parts.folder, checkpointName),
     Buffer.concat([Buffer.from(head, "utf8"), learnerCall(() => learner.save())]),
   );
+  await publish(parts, learner, progress);
+}
+
+/** What others read of the run. Follows the checkpoint, so that a kill between them is made good when the run goes on. */
+async function publish(parts: TrainingParts, learner: NativeLearner, progress: Progress): Promise<void> {
+  const run = runOf(parts, learner, progress);
   await replaceFile(path.join(parts.folder, "run.json"), `${JSON.stringify(run, undefined, 1)}\n`);
   const { observationSize, actionSize } = parts.evaluator;
   const about = { task: run.settings.task, run: path.basename(parts.folder), updates: progress.updates };

@@ -1,5 +1,5 @@
 /** Whole learning runs on worlds that are a line of algebra: they learn, stop, go on to the same result, and refuse. */
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import t from "tap";
@@ -106,6 +106,10 @@ t.test("a run that was ended goes on to the same result", async (t) => {
     await run(settings, straight);
     t.same(await weights(folder), await weights(straight), "the same weights, bit for bit");
     t.same(await run(settings, folder), resumed, "a finished run is read, not run");
+    // Killed after its last checkpoint, before what others read was written.
+    await rm(path.join(folder, "run.json"));
+    await run(settings, folder);
+    t.same(await readRun(path.join(folder, "run.json")), resumed);
   }
 });
 
