@@ -1,22 +1,28 @@
 /** surgiclaw evaluate controllers */
-import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Option, type Command } from "commander";
 import { CellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
-import { controllerNames, trialSchema, type Trial } from "../lab/evaluation/controllers/controller-trial.js";
+import { controllerNames, type Trial } from "../lab/evaluation/controllers/controller-trial.js";
 import { reportControllers } from "../lab/evaluation/controllers/report.js";
 import { cliExit } from "./exit-codes.js";
 import { wholeNumber } from "./procedure.js";
 import { guarded, jsonOption } from "./shared/connection.js";
 import { runCampaign } from "./shared/controller-campaign.js";
+import {
+  createCampaign,
+  keepTrial,
+  openCampaign,
+  readTrials,
+  type Campaign,
+  type SetName,
+} from "./shared/controller-trials.js";
 import { controllersTable } from "./shared/controllers-table.js";
 import { interruptSignal } from "./shared/follow.js";
 import { paint, print, printJson, warn } from "./shared/output.js";
 
 /** Which twin the trials are made on. */
-const sets = { default: "default", hard: "doubled", optics2: "optics2" } as const;
-type SetName = keyof typeof sets;
+const sets: Record<SetName, string> = { default: "default", hard: "doubled", optics2: "optics2" };
 
 interface EvaluateOptions {
   readonly trials: number;
@@ -24,24 +30,8 @@ interface EvaluateOptions {
   readonly set: SetName;
   readonly out?: string;
   readonly from?: string;
+  readonly resume?: string;
   readonly json?: boolean;
-}
-
-/** Trials kept one a line, so that what was measured survives whatever ends the campaign. */
-async function readTrials(file: string): Promise<Trial[]> {
-  let lines: string[];
-  try {
-    lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
-  } catch (error) {
-    throw new CellError("CONFIG_UNREADABLE", `${file}: ${(error as Error).message}`, { cause: error });
-  }
-  return lines.map((line, i) => {
-    try {
-      return trialSchema.parse(JSON.parse(line));
-    } catch (error) {
-      throw new CellError("CONFIG_INVALID", `${file}, line ${i + 1} is not a trial`, { cause: error });
-    }
-  });
 }
 
 function trialLine(trial: Trial, of: number, tookS: number): string {
@@ -51,40 +41,45 @@ function trialLine(trial: Trial, of: number, tookS: number): string {
   return `trial ${trial.trial} of ${of}, cell ${trial.cellSeed}, ${tookS.toFixed(0)} s: ${said.join(", ")}`;
 }
 
-async function measure(options: EvaluateOptions): Promise<Trial[]> {
+/** The folder of a campaign and what it is to be: a new one by the options, an interrupted one by what it kept. */
+async function campaignOf(options: EvaluateOptions): Promise<Campaign> {
+  if (options.resume !== undefined) return openCampaign(path.resolve(options.resume));
+  const { trials, seed, set } = options;
   const stamp = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const name = `${stamp}-controllers-${options.set}-${options.seed}`;
-  const folder = path.resolve(options.out ?? path.join(projectRoot, "runs", name));
-  await mkdir(folder, { recursive: true });
-  const file = path.join(folder, "trials.jsonl");
-  await writeFile(file, "", { flag: "wx" }).catch((error: unknown) => {
-    throw new CellError("CONFIG_INVALID", `${file} holds the trials of an earlier run`, {
-      cause: error,
-      remedy: "name another folder with --out, or sum that run up with --from",
-    });
-  });
-  const trials: Trial[] = [];
+  const folder = options.out ?? path.join(projectRoot, "runs", `${stamp}-controllers-${set}-${seed}`);
+  return createCampaign(path.resolve(folder), { trials, seed, set });
+}
+
+async function measure(campaign: Campaign, options: EvaluateOptions): Promise<readonly Trial[]> {
+  const { trials: count, seed, set } = campaign.request;
+  const trials = [...campaign.trials];
   const say = (line: string): void => (options.json === true ? warn(line) : print(line));
-  say(`${options.trials} trials from seed ${options.seed}, set ${options.set}; kept in ${file}`);
+  const before = trials.length > 0 ? `, ${trials.length} of them known` : "";
+  say(`${count} trials from seed ${seed}, set ${set}${before}; kept in ${campaign.file}`);
   await runCampaign({
-    trials: options.trials,
-    seed: options.seed,
-    scenario: sets[options.set],
-    folder,
+    trials: count,
+    known: new Set(trials.map(({ trial }) => trial)),
+    seed,
+    scenario: sets[set],
+    folder: campaign.folder,
     signal: interruptSignal(),
     say,
     onTrial: async (trial, tookS) => {
       trials.push(trial);
-      await appendFile(file, `${JSON.stringify(trial)}\n`);
-      say(trialLine(trial, options.trials, tookS));
+      await keepTrial(campaign, trial);
+      say(trialLine(trial, count, tookS));
     },
   });
   return trials;
 }
 
 async function controllers(options: EvaluateOptions): Promise<void> {
-  const trials = options.from === undefined ? await measure(options) : await readTrials(options.from);
-  const report = reportControllers(options.seed, trials);
+  if (options.from !== undefined && options.resume !== undefined)
+    throw new CellError("CONFIG_INVALID", "--from measures nothing, --resume goes on measuring: one of them");
+  const campaign = options.from === undefined ? await campaignOf(options) : undefined;
+  const trials =
+    campaign === undefined ? await readTrials(options.from ?? "") : await measure(campaign, options);
+  const report = reportControllers(campaign?.request.seed ?? options.seed, trials);
   if (options.json === true) printJson(report);
   else controllersTable(report).forEach((line) => print(line));
   const failed = report.controllers.some(({ success, trials: of }) => success < of);
@@ -105,6 +100,7 @@ export function addEvaluate(program: Command): void {
         .default("default"),
     )
     .option("--out <folder>", "trials, recordings and logs (default: a folder of its own below runs/)")
+    .option("--resume <folder>", "go on with an interrupted run: its trials, seed and set")
     .option("--from <file>", "measure nothing: sum up the trials of an earlier run")
     .addOption(jsonOption())
     .addHelpText(

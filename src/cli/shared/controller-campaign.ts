@@ -27,6 +27,8 @@ import { startTwin } from "./twin-program.js";
 
 export interface CampaignOptions {
   readonly trials: number;
+  /** Numbers of trials that are known already and not made again. */
+  readonly known: ReadonlySet<number>;
   readonly seed: number;
   readonly scenario: string;
   /** Recordings and logs go there. */
@@ -55,16 +57,25 @@ export function drawDisturbance(seed: number, trial: number): Trial["disturbance
   };
 }
 
+/** Which trials are still to be made, by the cell that they are made on; a cell whose trials are all known is left out. Pure. */
+export function trialsByCell({
+  trials,
+  known,
+  seed,
+}: Pick<CampaignOptions, "trials" | "known" | "seed">): { cellSeed: number; numbers: number[] }[] {
+  const cells = Array.from({ length: Math.ceil(trials / trialsPerCell) }, (_, k) => ({
+    cellSeed: seed + k,
+    numbers: Array.from({ length: trialsPerCell }, (_, i) => k * trialsPerCell + i + 1).filter(
+      (number) => number <= trials && !known.has(number),
+    ),
+  }));
+  return cells.filter(({ numbers }) => numbers.length > 0);
+}
+
 /** Runs the trials in order. A cell that cannot be used any more costs the trials that it had left. */
 export async function runCampaign(options: CampaignOptions): Promise<void> {
-  for (let first = 0; first < options.trials; first += trialsPerCell) {
-    const cellSeed = options.seed + first / trialsPerCell;
-    const numbers = Array.from(
-      { length: Math.min(trialsPerCell, options.trials - first) },
-      (_, k) => first + k + 1,
-    );
+  for (const { cellSeed, numbers } of trialsByCell(options))
     await new CellOfTrials(cellSeed, options).run(numbers);
-  }
 }
 
 class CellOfTrials {
