@@ -6,7 +6,7 @@ import { asCellError, CellError } from "../../base/errors.js";
 import { add, angleBetween, distance, dot, scale, subtract, type Vec3 } from "../../base/transform.js";
 import type { ServoAxis, ServoReport } from "../../cell/native.js";
 import type { BreathingFit } from "../perception/breathing.js";
-import { projectPoint, projectVector, type Pixel } from "../perception/view-model.js";
+import { projectPoint, projectVector, triangulateVector, type Pixel } from "../perception/view-model.js";
 import { rotate } from "../../base/transform.js";
 import type { ProcedureTarget } from "../procedure/schema.js";
 import { Skill } from "../safety/skill-names.js";
@@ -16,6 +16,14 @@ import { correctPose, plannedAxis, seenAxis } from "./pose-correction.js";
 import { focusOnTissue, picksOf, trackSites, type SiteAtRest } from "./site-tracker.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
 import { asPair, viewIndexes, type Look, type Workbench } from "./workbench.js";
+
+/** Frames of a view that last about a breath, at 1 to 1.5 Hz. */
+const breathFrames = 13;
+/** No correction below this share of the published alignment error: a stage's step and the noise of a look. */
+const settledShare = 0.25;
+const maxCorrections = 2;
+/** A correction that leaves more than this share of the error is the last. */
+const shrinking = 0.8;
 
 export interface AlignerParts {
   readonly bench: () => Workbench;
@@ -220,8 +228,7 @@ export async function alignFinely(
       report.status === "envelope" ? "SAFETY_ENVELOPE" : "SKILL_FAILED",
       `servo: ${report.detail}`,
     );
-  const end = await bench.look(signal, 5);
-  const errorM = asPair(viewIndexes.map((i) => bench.lengthInView(i, end.tips[i], goals[i])));
+  const { look: end, errorM } = await settleOnGoals(bench, goals, context);
   return {
     angleRad: angleBetween(seenAxis(bench, end), axis),
     errorM,
@@ -230,6 +237,33 @@ export async function alignFinely(
     breathing: site.fits,
     axis,
   };
+}
+
+/**
+ * Looks at the tip for about a breath and moves it by what is still missing, until both views agree or it no longer comes
+ * nearer. The tissue moves behind the tip and shifts what single frames show of it by up to two pixels: the servo's few
+ * frames may all come from one phase of a breath, the median over a whole one does not care.
+ */
+async function settleOnGoals(
+  bench: Workbench,
+  goals: readonly [Pixel, Pixel],
+  { signal, stage }: Pick<SkillContext, "signal" | "stage">,
+): Promise<{ readonly look: Look; readonly errorM: readonly [number, number] }> {
+  let beforeM = Infinity;
+  for (let correction = 0; ; correction++) {
+    const look = await bench.look(signal, breathFrames);
+    const errorM = asPair(viewIndexes.map((i) => bench.lengthInView(i, look.tips[i], goals[i])));
+    const worstM = Math.max(...errorM);
+    const close = worstM < settledShare * published.alignErrorM;
+    if (close || correction >= maxCorrections || worstM > shrinking * beforeM) return { look, errorM };
+    beforeM = worstM;
+    const missing = asPair(
+      viewIndexes.map((i): Pixel => [goals[i][0] - look.tips[i][0], goals[i][1] - look.tips[i][1]]),
+    );
+    const deltaM = triangulateVector(bench.views(), missing);
+    await stage("correction", { errorM: [...errorM], deltaM: [...deltaM] });
+    await bench.moveTipBy(deltaM, signal, false);
+  }
 }
 
 /** Image motion of the tip per pulse of X, Y, Z in both views, with the limits of each axis. */
