@@ -15,6 +15,11 @@ export const working = {
    * resting site were measured off by, up to 2.5 µm together under load.
    */
   alignAcceptShare: 0.6,
+  /**
+   * Once registered, the views agree about a target to a micrometre or two. Where they differ by more than this, m, its two
+   * picks are not of the same tissue, and it lies somewhere else than they say.
+   */
+  viewsAgreeM: 2e-5,
   /** Tip above the site along the planned axis when aligned, m. */
   standoffM: 0.3e-3,
   /** Height of the tip above the site for moves across and turns of the head, m. */

@@ -6,6 +6,7 @@ import { CellError } from "../../base/errors.js";
 import { dot, scale, subtract, type Vec3 } from "../../base/transform.js";
 import type { FrameLease, Patch } from "../../cell/native.js";
 import { projectVector, type Pixel, type ViewPair } from "../perception/view-model.js";
+import { matchCarried } from "./carried-match.js";
 import {
   clearOfNeedle,
   inReach,
@@ -30,7 +31,20 @@ export interface PlanOptions {
 /** Distances on the tissue, m. */
 const spacingM = 2.4e-4;
 /** Sites beyond the wanted ones, in case some have no sharp match. */
-const spareSites = 3;
+const spareSites = 9;
+/**
+ * A sharp match this good is of bare tissue alone. What lies on it (a thread, a drop, a reflection) is seen elsewhere on it
+ * by the other view, draws the match away by some pixels and costs correlation.
+ */
+const clearScore = 0.955;
+/** Below this a sharp match is not believed at all. */
+const leastScore = 0.8;
+
+/** One site in focus, in both views, and how well they agree. */
+interface Picks {
+  readonly picks: readonly Omit<ProcedureTarget["picks"][number], "axis">[];
+  readonly score: number;
+}
 
 /** @throws CellError VISION_UNKNOWN when too few sites can be matched in both views. */
 export async function proposeTargets(
@@ -74,9 +88,9 @@ export async function proposeTargets(
         return [x / size, y / size];
       }),
     );
-    const targets: ProcedureTarget[] = [];
+    const picked: { readonly found: Match; readonly picks: Picks }[] = [];
     for (const found of matches) {
-      if (targets.length >= options.count) break;
+      if (picked.filter(({ picks }) => picks.score >= clearScore).length >= options.count) break;
       signal.throwIfAborted();
       const patch = bench.geometry.cutPatch(
         frames[0],
@@ -87,15 +101,16 @@ export async function proposeTargets(
       );
       const picks = await pickInFocus(bench, signal, { ...found, patch, map, views });
       // A site that is lost or has no match once it is sharp is left out; spare ones follow.
-      if (picks === undefined) continue;
-      targets.push({
-        id: `T${targets.length + 1}`,
-        electrode: targets.length + 1,
-        picks: picks.map((pick, i) => ({ ...pick, axis: [...axes[i as 0 | 1]] })),
-        vesselDistanceM: found.candidate.vesselDistancePx * scaleM,
-      });
+      if (picks !== undefined) picked.push({ found, picks });
     }
-    if (targets.length < options.count) throw tooFew(targets.length, options.count, candidates.length);
+    if (picked.length < options.count) throw tooFew(picked.length, options.count, candidates.length);
+    const best = picked.sort((a, b) => b.picks.score - a.picks.score).slice(0, options.count);
+    const targets = best.map(({ found, picks }, k): ProcedureTarget => ({
+      id: `T${k + 1}`,
+      electrode: k + 1,
+      picks: picks.picks.map((pick, i) => ({ ...pick, axis: [...axes[i as 0 | 1]] })),
+      vesselDistanceM: found.candidate.vesselDistancePx * scaleM,
+    }));
     return {
       version: 1,
       id: options.id,
@@ -127,7 +142,7 @@ async function pickInFocus(
   bench: Workbench,
   signal: AbortSignal,
   site: Match & { readonly patch: Patch; readonly map: Plane; readonly views: ViewPair },
-): Promise<Omit<ProcedureTarget["picks"][number], "axis">[] | undefined> {
+): Promise<Picks | undefined> {
   await bench.moveStages(bench.focusFor(site.point), signal, false);
   const afterS = bench.clock.now();
   const frames: FrameLease[] = [];
@@ -137,10 +152,14 @@ async function pickInFocus(
     const [x, y] = site.pixels[0];
     const again = await bench.geometry.matchPatch(first, site.patch, x, y, 70);
     if (!again.found || again.score < minScore) return undefined;
-    const carried = bench.geometry.cutPatch(first, again.x, again.y, patchSize, patchSize, site.map);
-    const match = await bench.geometry.matchPatch(second, carried, site.pixels[1][0], site.pixels[1][1], 70);
-    if (!match.found || match.score < minScore) return undefined;
-    return viewIndexes.map((i) => {
+    const { match } = await matchCarried(
+      (map) => bench.geometry.cutPatch(first, again.x, again.y, patchSize, patchSize, map),
+      (patch, near, radius) => bench.geometry.matchPatch(second, patch, near[0], near[1], radius),
+      site.map,
+      site.pixels[1],
+    );
+    if (match === undefined || match.score < leastScore) return undefined;
+    const picks = viewIndexes.map((i) => {
       const frame = asPair(frames)[i];
       const at = i === 0 ? again : match;
       return {
@@ -151,6 +170,7 @@ async function pickInFocus(
         patch: asText(bench.geometry.cutPatch(frame, at.x, at.y, patchSize, patchSize)),
       };
     });
+    return { picks, score: match.score };
   } finally {
     for (const frame of frames) frame.release();
   }

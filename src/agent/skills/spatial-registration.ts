@@ -166,11 +166,13 @@ export class SpatialRegistration implements SkillProgram {
     });
     await this.strokeDirection(bench, context);
     const localisationM = await this.localise(bench, context);
-    if (!(localisationM < published.localisationM)) {
+    if (!(localisationM < Math.min(working.viewsAgreeM, published.localisationM))) {
       return {
         status: "failed",
         code: "REGISTRATION_POOR",
-        detail: `the views disagree about a target by ${(localisationM * 1e3).toFixed(3)} mm`,
+        detail:
+          `the views disagree about a target by ${(localisationM * 1e6).toFixed(0)} µm, at most ` +
+          `${working.viewsAgreeM * 1e6} µm are allowed: its picks are not of the same tissue; plan again`,
         measurements: { treM, localisationM },
       };
     }
