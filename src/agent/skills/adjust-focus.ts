@@ -1,6 +1,6 @@
 /**
- * The focus skill: a coarse scan of both focus axes at once, a parabola through the best, then the blur of the needle's
- * own edges decides: its square is a parabola of the defocus, so three positions give the focus to a few micrometres.
+ * The focus skill. The blur of the needle's own edges says how far the focus is off, though not to which side: two or three
+ * positions tell where it lies, then the square of the blur, a parabola of the defocus, gives it to a few micrometres.
  */
 import { CellError } from "../../base/errors.js";
 import { leastSquares } from "../../base/least-squares.js";
@@ -9,33 +9,15 @@ import { clamp } from "../../base/units.js";
 import type { NeedleEstimate, Roi } from "../../cell/native.js";
 import { directionFromImages, projectVector, type Pixel } from "../perception/view-model.js";
 import { Skill } from "../safety/skill-names.js";
+import { defocusOf, FocusHunt } from "./focus-hunt.js";
 import { working } from "./limits.js";
 import type { SkillContext, SkillOutcome, SkillProgram } from "./skill.js";
 import { viewIndexes, type StageTargets, type ViewIndex, type Workbench } from "./workbench.js";
 
-const coarseM = { from: -7e-4, to: 7e-4, step: 1e-4 } as const;
-
-interface Sample {
-  readonly focusM: number;
-  readonly score: number;
-  readonly needle: NeedleEstimate;
-}
-
-/**
- * Vertex of the parabola through the best of equally spaced scores and its neighbours, in steps from it:
- * δ = ½ (S₋₁ − S₊₁) / (S₋₁ − 2 S₀ + S₊₁), skill-agent.md 13.4. Undefined at an end of the scan.
- */
-export function parabolaPeak(
-  scores: readonly number[],
-): { readonly index: number; readonly offset: number } | undefined {
-  const index = scores.indexOf(Math.max(...scores));
-  const before = scores[index - 1];
-  const at = scores[index];
-  const after = scores[index + 1];
-  if (before === undefined || at === undefined || after === undefined) return undefined;
-  const curvature = before - 2 * at + after;
-  return { index, offset: curvature < 0 ? (0.5 * (before - after)) / curvature : 0 };
-}
+/** Looks of a view that one run of the skill may take. */
+const frameBudget = 12;
+/** Share of the picture around the needle that may be clipped: edges that are cut off say nothing of their blur. */
+const clippedShare = 0.1;
 
 /** Position of the least blur from (position m, sigma px) samples: σ² = a + b (z − z₀)². Undefined unless it is a minimum. */
 export function leastBlur(
@@ -78,13 +60,17 @@ export class AdjustFocus implements SkillProgram {
 
   async run(context: SkillContext): Promise<SkillOutcome> {
     const bench = this.bench();
-    const { signal } = context;
+    const before = [...bench.framesUsed];
     const start = viewIndexes.map((i) => bench.focusPosition(i));
-    await context.stage("coarse scan", { fromM: coarseM.from, toM: coarseM.to, stepM: coarseM.step });
-    const scans = await this.scan(bench, start, signal);
-    const peaks = viewIndexes.map((i) => this.peakOf(bench, i, scans[i] ?? []));
+    const near = await this.hunt(bench, context).catch(async (error: unknown) => {
+      // Not left where the search ended: the next attempt would begin there and wander off for good.
+      if (!context.signal.aborted) await bench.moveStages(targets(start), context.signal, false);
+      throw error;
+    });
     bench.session.advanceEpoch();
-    const sigmas = await refineFocus(bench, peaks, context);
+    const used = Math.max(...viewIndexes.map((i) => bench.framesUsed[i] - (before[i] ?? 0)));
+    const rounds = Math.floor((frameBudget - used - 1 - settleFrames) / framesOfRound);
+    const sigmas = await refineFocus(bench, near, context, Math.max(1, rounds));
     if (bench.session.registration !== undefined) {
       // Image positions are calibrated for the focus they were registered at, give or take the depth of the work.
       const strayed = viewIndexes.some(
@@ -101,55 +87,63 @@ export class AdjustFocus implements SkillProgram {
     };
   }
 
-  private async scan(bench: Workbench, start: readonly number[], signal: AbortSignal): Promise<Sample[][]> {
-    const scans: Sample[][] = [[], []];
-    for (let offset: number = coarseM.from; offset <= coarseM.to + 1e-9; offset += coarseM.step) {
-      const wanted = start.map((value) => value + offset);
-      await bench.moveStages(targets(wanted), signal, false);
+  /** Where the needle's end is about sharp in each view, m; both axes move at once. @throws CellError VISION_UNKNOWN */
+  private async hunt(bench: Workbench, { signal, stage }: SkillContext): Promise<number[]> {
+    const hunts = viewIndexes.map((i) => {
+      const { depthOfFieldM, focusAxis } = bench.file.microscopes[i];
+      return new FocusHunt(bench.focusPosition(i), bench.devices.stages.limits(focusAxis), depthOfFieldM);
+    });
+    for (;;) {
+      const wanted = hunts.map((hunt) => hunt.next());
+      if (wanted.every((focusM) => focusM === undefined)) break;
+      await bench.moveStages(
+        targets(viewIndexes.map((i) => wanted[i] ?? bench.focusPosition(i))),
+        signal,
+        false,
+      );
+      const afterS = bench.clock.now();
       await Promise.all(
         viewIndexes.map(async (i) => {
-          const sample = await bench.withFrame(i, bench.clock.now(), async (frame) => {
-            const needle = await bench.geometry.findNeedle(frame);
-            const known = needle.found ? needle : bench.session.needles[i];
-            const metrics = await bench.geometry.measureImage(
-              frame,
-              focusRegion(known, frame.width, frame.height),
-            );
-            // Divided by the squared mean: light drift between frames must not look like focus.
-            return {
-              focusM: bench.focusPosition(i),
-              score: metrics.tenengrad / Math.max(1, metrics.mean ** 2),
-              needle,
-            };
-          });
-          if (sample.needle.found) bench.session.needles[i] = sample.needle;
-          scans[i]?.push(sample);
+          if (wanted[i] === undefined) return;
+          hunts[i]?.add(bench.focusPosition(i), await this.blur(bench, i, afterS));
         }),
       );
-      if (scans.every((list) => isPast(list))) break;
     }
-    return scans;
+    const found = viewIndexes.map((i) => {
+      const { name } = bench.file.microscopes[i];
+      const hunt = hunts[i];
+      if (hunt?.focusM === undefined)
+        throw new CellError(
+          "VISION_UNKNOWN",
+          `${name}: no focus ${hunt?.coverage ?? ""} shows the needle sharp enough to be measured`,
+          { remedy: "bring needle and focus stage nearer to each other by hand, and set the exposure first" },
+        );
+      return hunt.focusM;
+    });
+    await stage("hunt", { looks: hunts.map((hunt) => hunt.looks), focusM: found });
+    return found;
   }
 
-  private peakOf(bench: Workbench, i: ViewIndex, samples: readonly Sample[]): number {
-    // The needle's own blur is the better witness wherever it was measured.
-    const seen = samples.filter((s) => s.needle.found && s.needle.edgeSigmaPx < 12);
-    const best = seen.reduce<Sample | undefined>(
-      (low, s) => (low === undefined || s.needle.edgeSigmaPx < low.needle.edgeSigmaPx ? s : low),
-      undefined,
-    );
-    if (best !== undefined && seen.length >= 3) return best.focusM;
-    const peak = parabolaPeak(samples.map((s) => s.score));
-    const at = peak === undefined ? undefined : samples[peak.index];
-    if (peak === undefined || at === undefined)
-      throw new CellError(
-        "VISION_UNKNOWN",
-        `${bench.file.microscopes[i].name}: the sharpest position lies at an end of the scan`,
-        {
-          remedy: "bring needle and focus stage nearer to each other by hand",
-        },
+  /** Blur of the needle's edges in one frame, px; undefined when it shows no needle. @throws CellError VISION_UNKNOWN when clipped */
+  private async blur(bench: Workbench, i: ViewIndex, afterS: number): Promise<number | undefined> {
+    return bench.withFrame(i, afterS, async (frame) => {
+      const needle = await bench.geometry.findNeedle(frame);
+      const known = needle.found ? needle : bench.session.needles[i];
+      const { clippedHigh, clippedLow } = await bench.geometry.measureImage(
+        frame,
+        focusRegion(known, frame.width, frame.height),
       );
-    return at.focusM + peak.offset * coarseM.step;
+      const clipped = Math.max(clippedHigh, clippedLow);
+      if (clipped > clippedShare)
+        throw new CellError(
+          "VISION_UNKNOWN",
+          `${bench.file.microscopes[i].name}: ${(100 * clipped).toFixed(0)} % of the picture around the needle is clipped`,
+          { remedy: "set the exposure first: clipped edges do not tell how sharp they are" },
+        );
+      if (!needle.found) return undefined;
+      bench.session.needles[i] = needle;
+      return needle.edgeSigmaPx;
+    });
   }
 }
 
@@ -157,19 +151,6 @@ const targets = (focus: readonly number[]): StageTargets => ({
   focus1: focus[0] ?? 0,
   focus2: focus[1] ?? 0,
 });
-
-/** The scan has gone far enough beyond a clear best. */
-function isPast(samples: readonly Sample[]): boolean {
-  const blurs = samples.map((s) => (s.needle.found ? s.needle.edgeSigmaPx : Infinity));
-  const least = Math.min(...blurs);
-  const at = blurs.indexOf(least);
-  return least < 4 && samples.length - at > 3;
-}
-
-/** Defocus that a blur speaks of, m: from the depth of field (1.2 px of blur at its end) and the blur in focus. */
-export function defocusOf(sigmaPx: number, depthOfFieldM: number): number {
-  return (depthOfFieldM * Math.sqrt(Math.max(0, sigmaPx ** 2 - sharpestPx ** 2))) / 1.2;
-}
 
 /** A focus stage moves at most so far for where the shank is sharpest, m: beyond it the scan was wrong. */
 const settleRangeM = 1e-4;
@@ -186,7 +167,7 @@ async function settleOnTip(
 ): Promise<number[]> {
   const { signal } = context;
   const at = viewIndexes.map((i) => bench.focusPosition(i));
-  const look = await bench.look(signal, 3);
+  const look = await bench.look(signal, settleFrames - 1);
   const views = bench.drawnViews();
   const axis = directionFromImages(views, look.directions);
   const shifts = viewIndexes.map((i) =>
@@ -194,7 +175,7 @@ async function settleOnTip(
   );
   if (shifts.every((shift) => Math.abs(shift) < 5e-6)) return [...before];
   await bench.moveStages(targets(viewIndexes.map((i) => (at[i] ?? NaN) + (shifts[i] ?? 0))), signal, false);
-  const after = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
+  const after = (await bench.look(signal, 1)).needles.map((needle) => needle.edgeSigmaPx);
   const worse = viewIndexes.map(
     (i) => (after[i] ?? NaN) > Math.max(working.sharpSigmaPx / 2, 1.5 * (before[i] ?? NaN)),
   );
@@ -213,10 +194,12 @@ export function tipBeyondFocus(sharpestPx: number | undefined, forward: number, 
   return Number.isFinite(depthM) ? clamp(depthM, -settleRangeM, settleRangeM) : 0;
 }
 
-/** Blur in focus, px; below `goodPx` nothing is to be gained by another round. */
-const sharpestPx = 0.8;
+/** Below this blur nothing is to be gained by another round, px. */
 const goodPx = 1.15;
-const maxRounds = 4;
+const usualRounds = 4;
+/** Frames of a view that a round of three positions takes, and those that settle on the tip. */
+const framesOfRound = 3;
+const settleFrames = 3;
 
 /**
  * Focuses both views on the needle's end around `near` (m, by view) by the blur of its edges: three positions, as far
@@ -227,11 +210,12 @@ export async function refineFocus(
   bench: Workbench,
   near: readonly number[],
   context: Pick<SkillContext, "signal" | "stage">,
+  maxRounds = usualRounds,
 ): Promise<number[]> {
   const { signal } = context;
   let centre = [...near];
   await bench.moveStages(targets(centre), signal, false);
-  let sigmas = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
+  let sigmas = (await bench.look(signal, 1)).needles.map((needle) => needle.edgeSigmaPx);
   for (let round = 0; round < maxRounds && Math.max(...sigmas) > goodPx; round++) {
     const steps = viewIndexes.map((i) =>
       Math.min(
@@ -243,7 +227,7 @@ export async function refineFocus(
     for (const k of [-1, 1]) {
       const at = viewIndexes.map((i) => (centre[i] ?? NaN) + k * (steps[i] ?? NaN));
       await bench.moveStages(targets(at), signal, false);
-      const look = await bench.look(signal, 2);
+      const look = await bench.look(signal, 1);
       viewIndexes.forEach((i) =>
         seen[i]?.push({ focusM: bench.focusPosition(i), sigmaPx: look.needles[i].edgeSigmaPx }),
       );
@@ -256,7 +240,7 @@ export async function refineFocus(
       return Math.min(Math.max(wanted, (centre[i] ?? 0) - reach), (centre[i] ?? 0) + reach);
     });
     await bench.moveStages(targets(centre), signal, false);
-    sigmas = (await bench.look(signal, 2)).needles.map((needle) => needle.edgeSigmaPx);
+    sigmas = (await bench.look(signal, 1)).needles.map((needle) => needle.edgeSigmaPx);
   }
   sigmas = await settleOnTip(bench, sigmas, context);
   centre = viewIndexes.map((i) => bench.focusPosition(i));

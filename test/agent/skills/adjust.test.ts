@@ -1,11 +1,6 @@
 import t from "tap";
 import { exposureFactor, exposureInBand } from "../../../src/agent/skills/adjust-exposure.js";
-import {
-  defocusOf,
-  leastBlur,
-  parabolaPeak,
-  tipBeyondFocus,
-} from "../../../src/agent/skills/adjust-focus.js";
+import { leastBlur, tipBeyondFocus } from "../../../src/agent/skills/adjust-focus.js";
 
 t.test("the step of the exposure is the ratio of signals above black, and bounded", async (t) => {
   // Target 110, black 6: a mean of 58 is half the signal.
@@ -44,19 +39,6 @@ t.test("in band means mean and clipping", async (t) => {
   t.notOk(exposureInBand({ mean: NaN, clippedHigh: 0 }));
 });
 
-t.test("the vertex of a parabola through three scores", async (t) => {
-  // 10 − (k − 2.25)²
-  const scores = [0, 1, 2, 3, 4].map((k) => 10 - (k - 2.25) ** 2);
-  const peak = parabolaPeak(scores);
-  t.equal(peak?.index, 2);
-  t.ok(Math.abs((peak?.offset ?? NaN) - 0.25) < 1e-12);
-  t.equal(parabolaPeak([1, 2, 3]), undefined, "the best at an end is no peak");
-  t.equal(parabolaPeak([3, 2, 1]), undefined);
-  t.equal(parabolaPeak([]), undefined);
-  t.equal(parabolaPeak([5]), undefined);
-  t.same(parabolaPeak([1, 5, 5, 1]), { index: 1, offset: 0.5 }, "a plateau: its middle");
-});
-
 t.test("the tip lies beyond the plane of focus by what the shank above it is deep", async (t) => {
   // 100 px above the tip on a needle at 35° to the view: 0.574 m deeper per metre, 0.819 m across it, 1.17 µm a pixel.
   const across = 0.819 / 1.17e-6;
@@ -74,12 +56,4 @@ t.test("the least blur from three positions on the optical law", async (t) => {
   t.ok(Math.abs((leastBlur(samples) ?? NaN) - 1.37e-4) < 1e-9);
   const upsideDown = [0, 1e-4, 2e-4].map((focusM, i) => ({ focusM, sigmaPx: [1, 2, 1][i] ?? NaN }));
   t.equal(leastBlur(upsideDown), undefined);
-});
-
-t.test("blur speaks of defocus by the same law", async (t) => {
-  t.equal(defocusOf(0.8, 5e-5), 0);
-  t.equal(defocusOf(0.5, 5e-5), 0, "sharper than sharp is in focus");
-  // At the end of the depth of field: √(0.8² + 1.2²) px.
-  t.ok(Math.abs(defocusOf(Math.hypot(0.8, 1.2), 5e-5) - 5e-5) < 1e-12);
-  t.ok(Math.abs(defocusOf(Math.hypot(0.8, 4.8), 5e-5) - 2e-4) < 1e-12);
 });
