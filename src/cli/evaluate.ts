@@ -1,9 +1,12 @@
 /** surgiclaw evaluate controllers */
 import path from "node:path";
 import { Option, type Command } from "commander";
+import { readCellFile } from "../base/cell-file.js";
 import { CellError } from "../base/errors.js";
 import { projectRoot } from "../base/paths.js";
+import { loadProfile } from "../cell/profile.js";
 import { controllerNames, type Trial } from "../lab/evaluation/controllers/controller-trial.js";
+import { errorBudgets, type BudgetFigures } from "../lab/evaluation/controllers/error-budget.js";
 import { reportControllers } from "../lab/evaluation/controllers/report.js";
 import { cliExit } from "./exit-codes.js";
 import { wholeNumber } from "./procedure.js";
@@ -73,13 +76,33 @@ async function measure(campaign: Campaign, options: EvaluateOptions): Promise<re
   return trials;
 }
 
+/** What the budget is made of: the drawing of the reference cell and the profile of its stages. */
+async function budgetFigures(set: SetName): Promise<BudgetFigures> {
+  const file = await readCellFile(path.join(projectRoot, "calibration", "reference-cell.yaml"));
+  const assigned = file.stages.find(({ axis }) => axis === file.stageAxes.x);
+  if (assigned === undefined) throw new CellError("CONFIG_INVALID", "no stage hangs on the axis of X");
+  const profile = await loadProfile(assigned.profile, "linear-stage");
+  return {
+    stage: {
+      stepM: profile.step.value,
+      repeatabilityM: profile.repeatability.value,
+      lostMotionM: profile.lostMotion.value,
+      positionErrorM: profile.positionError.value,
+      travelM: 2 * profile.softLimit.value,
+    },
+    metresPerPixel: file.microscopes[0].metresPerPixel,
+    tissueFactor: set === "hard" ? 2 : 1,
+  };
+}
+
 async function controllers(options: EvaluateOptions): Promise<void> {
   if (options.from !== undefined && options.resume !== undefined)
     throw new CellError("CONFIG_INVALID", "--from measures nothing, --resume goes on measuring: one of them");
   const campaign = options.from === undefined ? await campaignOf(options) : undefined;
   const trials =
     campaign === undefined ? await readTrials(options.from ?? "") : await measure(campaign, options);
-  const report = reportControllers(campaign?.request.seed ?? options.seed, trials);
+  const { seed, set } = campaign?.request ?? options;
+  const report = reportControllers(seed, trials, errorBudgets(await budgetFigures(set)));
   if (options.json === true) printJson(report);
   else controllersTable(report).forEach((line) => print(line));
   const failed = report.controllers.some(({ success, trials: of }) => success < of);

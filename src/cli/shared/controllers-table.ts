@@ -1,8 +1,10 @@
 /** The report of the controllers as a table for people. */
 import type { ErrorName } from "../../lab/evaluation/controllers/controller-trial.js";
+import { budgetSources } from "../../lab/evaluation/controllers/error-budget.js";
 import {
   publishedErrors,
   publishedSuccess,
+  type BudgetLine,
   type ControllerReport,
   type ControllersReport,
 } from "../../lab/evaluation/controllers/report.js";
@@ -45,6 +47,26 @@ function row(one: ControllerReport): string[] {
   ];
 }
 
+/** σ of the terms of each source together, and what they make of the mean error, beside what was seen. */
+function budgetRow(line: BudgetLine): string[] {
+  const { scale, unit, digits } = units[line.error];
+  const told = (value: number | null): string =>
+    value === null ? "-" : (value * scale).toFixed(Math.max(digits, 2));
+  const bySource = budgetSources.map((source) => {
+    const terms = line.terms.filter((term) => term.source === source);
+    return terms.length === 0 ? "" : told(Math.hypot(...terms.map(({ sigma }) => sigma)));
+  });
+  return [
+    `${line.controller}, ${unit}`,
+    ...bySource,
+    told(line.predicted),
+    told(line.observed),
+    line.ratio === null ? "-" : line.ratio.toFixed(2),
+  ];
+}
+
+const budgetHead = ["error budget", ...budgetSources, "predicted mean", "observed mean", "ratio"];
+
 export function controllersTable(report: ControllersReport): string[] {
   const head = ["controller", "success", "95 % interval", "error (mean ± SD)", "published error", "s"];
   const failures = report.controllers.flatMap(({ name, failures: reasons }) =>
@@ -54,5 +76,8 @@ export function controllersTable(report: ControllersReport): string[] {
     table([...head, "frames"], report.controllers.map(row)),
     `published success: ${publishedSuccess.least} to ${publishedSuccess.most} of ${publishedSuccess.of}`,
     ...(failures.length > 0 ? ["failures", ...failures] : []),
+    "",
+    table(budgetHead, report.budget.map(budgetRow)),
+    "standard deviations per axis by source; each term and its formula: docs/evaluation.md, and --json",
   ];
 }

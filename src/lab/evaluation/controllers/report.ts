@@ -8,6 +8,7 @@ import {
   type ErrorName,
   type Trial,
 } from "./controller-trial.js";
+import type { ErrorBudget } from "./error-budget.js";
 
 export interface ControllerReport {
   readonly name: ControllerName;
@@ -24,9 +25,18 @@ export interface ControllerReport {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** A budget beside what trials showed. */
+export interface BudgetLine extends ErrorBudget {
+  /** Mean over the successful trials; null without one. */
+  readonly observed: number | null;
+  /** Observed by predicted. */
+  readonly ratio: number | null;
+}
+
 export interface ControllersReport {
   readonly seed: number;
   readonly controllers: readonly ControllerReport[];
+  readonly budget: readonly BudgetLine[];
 }
 
 /**
@@ -42,8 +52,17 @@ export const publishedErrors: Partial<
 };
 export const publishedSuccess = { of: 40, least: 36, most: 40 } as const;
 
-export function reportControllers(seed: number, trials: readonly Trial[]): ControllersReport {
-  return { seed, controllers: controllerNames.map((name) => reportOne(name, outcomesOf(name, trials))) };
+export function reportControllers(
+  seed: number,
+  trials: readonly Trial[],
+  budgets: readonly ErrorBudget[],
+): ControllersReport {
+  const controllers = controllerNames.map((name) => reportOne(name, outcomesOf(name, trials)));
+  const budget = budgets.map((one): BudgetLine => {
+    const observed = controllers.find(({ name }) => name === one.controller)?.errors[one.error]?.mean ?? null;
+    return { ...one, observed, ratio: observed === null ? null : observed / one.predicted };
+  });
+  return { seed, controllers, budget };
 }
 
 const outcomesOf = (name: ControllerName, trials: readonly Trial[]): ControllerOutcome[] =>

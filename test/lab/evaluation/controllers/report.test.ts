@@ -35,12 +35,11 @@ const trial = (number: number, focus: ControllerOutcome): Trial => ({
 t.test(
   "errors, time and frames are told of successful trials alone; failures are counted by reason",
   async (t) => {
-    const report = reportControllers(5, [
-      trial(1, good(2e-6, 6)),
-      trial(2, bad),
-      trial(3, good(4e-6, 8)),
-      trial(4, bad),
-    ]);
+    const report = reportControllers(
+      5,
+      [trial(1, good(2e-6, 6)), trial(2, bad), trial(3, good(4e-6, 8)), trial(4, bad)],
+      [],
+    );
     t.equal(report.seed, 5);
     t.same(
       report.controllers.map(({ name }) => name),
