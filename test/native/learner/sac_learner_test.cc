@@ -87,6 +87,23 @@ TEST(SacLearner, TheSameSeedGivesTheSameBitsAndAnotherDoesNot) {
   EXPECT_NE(actorOf(*one), actorOf(*other));
 }
 
+TEST(SacLearner, WideVectorsGiveTheSameBits) {
+  const auto trained = [](const char* instructionSet) {
+    Options options = smallOptions();
+    options.instructionSet = instructionSet;
+    const auto learner = filledLearner(options);
+    learner->clone(5);
+    learner->update(20);
+    return learner->save();
+  };
+  try {
+    kernels("avx512");
+  } catch (const LearnerError&) {
+    GTEST_SKIP() << "no AVX-512 here";
+  }
+  EXPECT_EQ(trained("avx512"), trained("avx2"));
+}
+
 TEST(SacLearner, GoesOnFromACheckpointToTheSameBits) {
   const Data more(30, 5, 3, 7);
   std::vector<float> actions(30 * 3);
