@@ -20,6 +20,8 @@ constexpr double kJawForce = 6;
 constexpr double kTurnInertia = 2e-3;
 constexpr double kTurnStiffness = 24;
 constexpr double kTurnDamping = 0.44;
+/// To either side, rad.
+constexpr double kLongestTurn = 2.4;
 /// The target runs ahead of a blocked tip by so many steps at most.
 constexpr double kLeashSteps = 1.6;
 
@@ -112,7 +114,7 @@ void Arm::command(const Physics& physics, const float* action) {
   int next = 3;
   if (turn_ >= 0) {
     fromYaw_ = targetYaw_;
-    targetYaw_ = std::clamp(targetYaw_ + spec_.maxTurn * clipped(next++), -M_PI / 2, M_PI / 2);
+    targetYaw_ = std::clamp(targetYaw_ + spec_.maxTurn * clipped(next++), -kLongestTurn, kLongestTurn);
   }
   closing_ = spec_.opening > 0 && clipped(next) < 0;
 }

@@ -5,7 +5,8 @@ namespace surgiclaw::surgworld {
 
 const std::vector<TaskDefinition>& allTasks() {
   static const std::vector<TaskDefinition> tasks{
-      blockPick(), needlePick(), pegTransfer(), shuntInsert(), gauzePull(), loopPickup(),
+      blockPick(),  needlePick(),  pegTransfer(), shuntInsert(),    gauzePull(),
+      loopPickup(), needleReach(), blockStack(),  needleReorient(), gauzeRetrieve(),
   };
   return tasks;
 }

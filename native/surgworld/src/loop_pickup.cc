@@ -1,7 +1,8 @@
 // LoopPickup: the hooked needle takes the loop of an electrode from its cartridge. Geometry of the reference
 // cell (calibration/reference-cell.yaml) at one model metre to the millimetre: a ring of 16 x 50 um inside,
 // of 5 um wire, that stands in the plane y-z and opens along x; a barb 40 um above the tip that reaches 40 um
-// along x. z is up, against the cell's z toward the tissue. The ring's nominal home is the point (0, 0, 0.07).
+// along x. z is up, against the cell's z toward the tissue. The ring's nominal home is the point (0, 0,
+// 0.07).
 //
 // Forces keep the order of the twin's (peel < slip < tear) and its ratios: 1 here is 1 mN there. Barb and
 // wire collide; adhesive and thread are springs.

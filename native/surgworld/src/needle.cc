@@ -7,13 +7,10 @@
 #include "surgiclaw/surgworld/mjcf.h"
 
 namespace surgiclaw::surgworld {
-namespace {
 
-Eigen::Vector3d onArc(double angle) {
-  return {Needle::kRadius * (std::cos(angle) - 1), Needle::kRadius * std::sin(angle), 0};
+Eigen::Vector3d Needle::onArc(double angle) {
+  return {kRadius * (std::cos(angle) - 1), kRadius * std::sin(angle), 0};
 }
-
-}  // namespace
 
 std::string Needle::bodies() {
   constexpr int kPieces = 6;

@@ -20,6 +20,9 @@ class Needle {
   /// MJCF of a body `needle` with a free joint.
   static std::string bodies();
 
+  /// Where the arc is at an angle from its middle, in the body's frame.
+  static Eigen::Vector3d onArc(double angle);
+
   explicit Needle(const Physics& physics) : body_(physics.body("needle")) {}
 
   [[nodiscard]] int body() const { return body_; }

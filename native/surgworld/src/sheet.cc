@@ -10,8 +10,8 @@ namespace {
 constexpr double kPointMass = 0.005;
 constexpr double kThread = 50;
 constexpr double kAcross = 15;
-constexpr double kSpringDamping = 0.1;
-constexpr double kAir = 0.02;
+constexpr double kSpringDamping = 0.15;
+constexpr double kAir = 0.05;
 
 }  // namespace
 

@@ -11,5 +11,9 @@ TaskDefinition pegTransfer();
 TaskDefinition shuntInsert();
 TaskDefinition gauzePull();
 TaskDefinition loopPickup();
+TaskDefinition needleReach();
+TaskDefinition blockStack();
+TaskDefinition needleReorient();
+TaskDefinition gauzeRetrieve();
 
 }  // namespace surgiclaw::surgworld

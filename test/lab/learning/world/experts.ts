@@ -97,4 +97,48 @@ export const experts: Readonly<Record<string, () => Expert>> = {
       return go(wanted, 0, 0.008, aside > 0.003 ? 1 : 0.4).slice(0, 3);
     };
   },
+  NeedleReach: () => (state) => go(lengths(state, 11), open),
+  BlockStack: () => {
+    let stage: "lift" | "carry" | "lower" | "leave" | "rise" = "lift";
+    return pickUp(
+      (state) => (stage === "leave" || stage === "rise" ? [0, 0, 0] : lengths(state, 11)),
+      0.02,
+      (state) => {
+        const height = lengths(state, 8)[2];
+        const [x, y] = lengths(state, 14);
+        if (stage === "lift" && height > 0.075) stage = "carry";
+        if (stage === "carry" && Math.hypot(x, y) < 0.003) stage = "lower";
+        if (stage === "lower" && height < 0.0645) stage = "leave";
+        if (stage === "lift") return go([0, 0, 0.082 - height], closed);
+        if (stage === "carry") return go([x, y, 0.08 - height], closed, 0.02, 0.5);
+        if (stage === "lower") return go([x, y, 0.061 - height], closed, 0.02, 0.2);
+        return go([0, 0, 0], open);
+      },
+    );
+  },
+  // Five numbers: the tool turns, too.
+  NeedleReorient: () => {
+    const play = pickUp((state) => lengths(state, 12), 0.02, liftTo(0.06, 9));
+    return (state) => {
+      const [x = 0, y = 0, z = 0, jaws = 0] = play(state);
+      const turn = jaws < 0 ? Math.max(-1, Math.min(1, (state[27] ?? 0) / 0.12)) : 0;
+      return [x, y, z, turn, jaws];
+    };
+  },
+  GauzeRetrieve: () => {
+    let over = false;
+    return pickUp(
+      (state) => (over ? [0, 0, 0] : lengths(state, 11)),
+      0.02,
+      (state) => {
+        const height = lengths(state, 8)[2];
+        const [x, y] = lengths(state, 14);
+        if (Math.hypot(x, y) < 0.006 && height < 0.07) over = true;
+        if (over) return go([0, 0, 0], open);
+        return height < 0.07 && Math.hypot(x, y) > 0.05
+          ? go([0, 0, 0.1 - height], closed)
+          : go([x, y, Math.hypot(x, y) > 0.006 ? 0.09 - height : 0.055 - height], closed, 0.02, 0.6);
+      },
+    );
+  },
 };
