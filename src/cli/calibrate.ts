@@ -1,5 +1,6 @@
-/** surgiclaw calibrate stage | handeye | needle | registration | verify | diff | report */
+/** surgiclaw calibrate all | stage | handeye | needle | registration | verify | diff | report */
 import type { Command } from "commander";
+import { addAll } from "./calibrate/all.js";
 import { addDiff } from "./calibrate/diff.js";
 import { addHandEye } from "./calibrate/handeye.js";
 import { addNeedle } from "./calibrate/needle.js";
@@ -10,6 +11,7 @@ import { addVerify } from "./calibrate/verify.js";
 
 export function addCalibrate(program: Command): void {
   const calibrate = program.command("calibrate").description("measure the geometry of a cell, and compare");
+  addAll(calibrate);
   addStage(calibrate);
   addHandEye(calibrate);
   addNeedle(calibrate);

@@ -33,6 +33,11 @@ export interface HandEyeOptions extends MeasureOptions {
 
 const degree = Math.PI / 180;
 
+export const usualDegrees = {
+  tiltDeg: Number((usualAmplitudes.tiltRad / degree).toFixed(1)),
+  twistDeg: Number((usualAmplitudes.twistRad / degree).toFixed(1)),
+} as const;
+
 /** @throws CellError COMMAND_INVALID beyond what cell and pictures allow */
 function amplitudesOf({ tiltDeg, twistDeg }: HandEyeOptions): HandEyeAmplitudes {
   const wanted = { tiltRad: tiltDeg * degree, twistRad: twistDeg * degree };
@@ -116,18 +121,8 @@ export function addHandEye(calibrate: Command): void {
       .command("handeye")
       .description("where the head is on the arm's flange, and the microscopes in the arm's base"),
   )
-    .option(
-      "--tilt-deg <degrees>",
-      "tilts of the head either way",
-      degrees,
-      Number((usualAmplitudes.tiltRad / degree).toFixed(1)),
-    )
-    .option(
-      "--twist-deg <degrees>",
-      "turns about the needle either way",
-      degrees,
-      Number((usualAmplitudes.twistRad / degree).toFixed(1)),
-    )
+    .option("--tilt-deg <degrees>", "tilts of the head either way", degrees, usualDegrees.tiltDeg)
+    .option("--twist-deg <degrees>", "turns about the needle either way", degrees, usualDegrees.twistDeg)
     .addHelpText(
       "after",
       "\nThe needle's end must lie in both pictures, in air. The arm turns the head about the tip, in steps of 3.4 degrees;\n" +

@@ -89,7 +89,7 @@ export async function measureStages(
   return { items };
 }
 
-async function calibrateStages(options: MeasureOptions): Promise<void> {
+export async function calibrateStages(options: MeasureOptions): Promise<void> {
   const loaded = await loadConfig(options.config);
   const output = outputOf(loaded, options.output);
   const stateFile = `${output}.partial.json`;
