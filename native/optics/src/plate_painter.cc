@@ -12,6 +12,8 @@ namespace {
 /// Below this cosine the plate is seen from behind or edge-on, and shows its dark side.
 constexpr double kFaces = 0.05;
 constexpr int kBlock = 16;
+constexpr double kSmoothPx = 16;
+constexpr int kStep = 4;
 
 /// The pattern along one coordinate, by square: whether there is one, and its sign. A square is dark where
 /// the signs of both coordinates agree.
@@ -128,7 +130,14 @@ double PlatePainter::dark(double u, double v, double sigmaPx) const {
   const auto reach = static_cast<double>(Edge::kReach);
   const auto below = [](double x) { return static_cast<double>(Edge::at(static_cast<float>(x))); };
   const double sigmaU = sigmaPx * u_.slope, sigmaV = sigmaPx * v_.slope;
-  if (std::is_same_v<Edge, GaussianEdge> && std::max(sigmaU, sigmaV) * reach < 1 && std::abs(along_) < 0.6) {
+  if (std::max(sigmaU, sigmaV) * reach >= 1 || std::abs(along_) > 0.6) {
+    // Blurred beyond the neighbouring squares: nobody measures there, and both coordinates pass as
+    // independent.
+    const Means a = meansOf(u, sigmaU, reach, u_.squares, below);
+    const Means b = meansOf(v, sigmaV, reach, v_.squares, below);
+    return 0.5 * (a.present * b.present + a.sign * b.sign);
+  }
+  if (std::is_same_v<Edge, GaussianEdge>) {
     const Means a = nearMeans<Edge>(u, 1 / sigmaU, u_.squares),
                 b = nearMeans<Edge>(v, 1 / sigmaV, v_.squares);
     double sum = a.present * b.present + a.sign * b.sign;
@@ -155,8 +164,8 @@ double PlatePainter::dark(double u, double v, double sigmaPx) const {
   }
   const bool nearU = u_.lineIn(u, u, reach * sigmaU), nearV = v_.lineIn(v, v, reach * sigmaV);
   if (!nearU || !nearV) {
-    const Means a = meansOf(u, sigmaU, reach, u_.squares, below);
-    const Means b = meansOf(v, sigmaV, reach, v_.squares, below);
+    const Means a = nearMeans<Edge>(u, 1 / sigmaU, u_.squares),
+                b = nearMeans<Edge>(v, 1 / sigmaV, v_.squares);
     return 0.5 * (a.present * b.present + a.sign * b.sign);
   }
   // Over chords along the first family of lines: there u is constant, and v runs over what is left of the
@@ -216,8 +225,21 @@ void PlatePainter::row(int y, int x, int count, float* reflectance) const {
       std::fill_n(reflectance + begin, end - begin, static_cast<float>(darkSquare ? black_ : white_));
       continue;
     }
-    for (int i = begin; i < end; ++i)
-      reflectance[i] = pixel(u_.at(x + i, y), v_.at(x + i, y), blurSigmaPx(depth_->at(x + i, y), dofM_));
+    const auto at = [&](int i) {
+      return pixel(u_.at(x + i, y), v_.at(x + i, y), blurSigmaPx(depth_->at(x + i, y), dofM_));
+    };
+    if (sigma < kSmoothPx) {
+      for (int i = begin; i < end; ++i) reflectance[i] = at(i);
+      continue;
+    }
+    // So smooth that every fourth pixel tells the others to a part in five hundred.
+    float before = at(begin);
+    for (int i = begin; i < end; i += kStep) {
+      const float after = at(i + kStep);
+      for (int k = 0; k < std::min(kStep, end - i); ++k)
+        reflectance[i + k] = before + (after - before) * static_cast<float>(k) / kStep;
+      before = after;
+    }
   }
 }
 

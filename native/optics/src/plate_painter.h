@@ -21,7 +21,7 @@ class PlatePainter {
   void row(int y, int x, int count, float* reflectance) const;
 
   /// Bins of the point spread across the first family of lines.
-  static constexpr int kBins = 28;
+  static constexpr int kBins = 16;
 
  private:
   /// A coordinate of the pattern: squares, counted from its border, along the image. Lines lie at whole

@@ -58,6 +58,7 @@ async function requireNoDaemon(endpoint: string): Promise<void> {
  * Opens the cell, makes it ready, runs `work`, and closes it whatever happens; motion ends first.
  * @param name of the recording
  * @param calibration what the work builds on, where it is not the file that the configuration names
+ * @param options prepare: expose and focus by the needle first; without, nothing is looked at
  * @throws CellError of files and devices; SAFETY_STOPPED while a stop is latched; CALIBRATION_REFUSED when a picture cannot
  * be exposed or focused
  */
@@ -68,6 +69,7 @@ export async function withMeasuringCell<T>(
   say: (line: string) => void,
   work: (cell: MeasuringCell) => Promise<T>,
   calibration?: Calibration,
+  { prepare = true }: { readonly prepare?: boolean } = {},
 ): Promise<T> {
   const { config } = loaded;
   await requireNoDaemon(config.command.endpoint);
@@ -113,7 +115,7 @@ export async function withMeasuringCell<T>(
         ["exposure", new AdjustExposure(() => bench)],
         ["focus", new AdjustFocus(() => bench)],
       ];
-      for (const [what, skill] of skills) {
+      for (const [what, skill] of prepare ? skills : []) {
         say(what);
         requireSuccess(what, await skill.run({ signal, stage }));
       }

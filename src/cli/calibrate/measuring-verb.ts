@@ -170,6 +170,8 @@ export interface MeasureTask<S> {
 export interface Verb<S> {
   readonly name: string;
   readonly schema: z.ZodType<S>;
+  /** Whether the cell is exposed and focused by the needle first; unless said otherwise it is. */
+  readonly byNeedle?: boolean;
   describe(before: S | undefined): {
     readonly steps: number;
     readonly left: number;
@@ -183,6 +185,7 @@ export async function runVerb<S>(options: MeasureOptions, verb: Verb<S>): Promis
   const loaded = await loadConfig(options.config);
   const output = outputOf(loaded, options.output);
   const stateFile = `${output}.${verb.name}.partial.json`;
+  const byNeedle = verb.byNeedle ?? true;
   const json = options.json === true;
   const before = options.fresh === true ? undefined : await readState(stateFile, verb.schema);
   if (options.dryRun === true) {
@@ -191,7 +194,7 @@ export async function runVerb<S>(options: MeasureOptions, verb: Verb<S>): Promis
     else {
       print(`cell ${loaded.config.cell.id}: ${left} of ${steps} steps to go; nothing has moved`);
       for (const line of lines) print(line);
-      print("before: devices powered and homed where they are not, exposure, focus");
+      print(`before: devices powered and homed where they are not${byNeedle ? ", exposure, focus" : ""}`);
       print(`result: ${output}`);
     }
     return;
@@ -209,6 +212,7 @@ export async function runVerb<S>(options: MeasureOptions, verb: Verb<S>): Promis
       return { measured: result, kept: await writeMeasured(output, stateFile, cell, calibration, result) };
     },
     calibration,
+    { prepare: byNeedle },
   );
   const { items, edges = [] } = measured;
   if (json) printJson({ output, kept: kept ?? null, items, edges });
