@@ -1,7 +1,7 @@
 /** Brings the needle's tip to where a calibration of the head begins: still, clear of the tissue, in the middle of the pictures. */
 import { CellError } from "../../base/errors.js";
 import { leastSquares } from "../../base/least-squares.js";
-import { add, dot, norm, scale, subtract, type Vec3 } from "../../base/transform.js";
+import { add, dot, norm, scale, type Vec3 } from "../../base/transform.js";
 import type { HeadLook, HeadRig } from "./head-rig.js";
 
 /** Two looks at a standing tip may differ by this, px. */
@@ -53,8 +53,8 @@ function requireShort(delta: Vec3): void {
 }
 
 /**
- * Raises the tip to the upper part of both pictures, then brings it to their middle, the focus following. Never lower than
- * it was.
+ * Brings the tip to the upper part of both pictures and to their middle, the focus following: up first, then across. A tip
+ * that an earlier run left higher comes down to there.
  * @returns where the tip is seen then
  */
 export async function centreTip(rig: HeadRig, signal: AbortSignal): Promise<HeadLook["tips"]> {
@@ -62,9 +62,8 @@ export async function centreTip(rig: HeadRig, signal: AbortSignal): Promise<Head
   const goal = [rig.size[0] / 2, goalHeight * rig.size[1]] as const;
   for (let round = 0; round < 3; round++) {
     const up = rig.up();
-    let delta = towards(rig, look.tips, [goal, goal]);
+    const delta = towards(rig, look.tips, [goal, goal]);
     const rise = dot(delta, up);
-    if (rise < 0) delta = subtract(delta, scale(up, rise));
     requireShort(delta);
     if (round > 0 && norm(delta) < 3e-5) break;
     rig.setHome();

@@ -206,6 +206,7 @@ t.test("sets of poses that do not determine the result are refused", async (t) =
 t.test(`the whole run finds head and microscopes (seed ${seed})`, async (t) => {
   const rig = new SyntheticHead(headTruth, new Random(seed, "whole"));
   const begun = await beginHandEye(rig, "lab-a", usualAmplitudes, signal);
+  rig.mark();
   const state = await runHandEye(rig, begun, hooks, signal);
   t.ok(Math.max(...rig.turns) < 0.0601, "small turns only");
   t.ok(rig.lowestM > -2.5e-4, `the tip strayed ${rig.lowestM} m below where it was`);

@@ -76,7 +76,7 @@ export class SyntheticHead implements HeadRig {
   looks = 0;
   turns: number[] = [];
   awayM: number[] = [];
-  /** Least height of the true tip over the start, m: base z is up. */
+  /** Least height of the true tip over the start, or the last mark, m: base z is up. */
   lowestM = 0;
   shakePx = 0;
   private rotation: M = turned([2.2, -2.2, 0.05]);
@@ -84,7 +84,7 @@ export class SyntheticHead implements HeadRig {
   private at: Vec3 = [2e-4, -3e-4, 1e-4];
   private arrival: Vec3 = [0, 0, 0];
   private driveM = 0;
-  private readonly startUp: number;
+  private startUp: number;
 
   constructor(
     readonly truth: HeadTruth,
@@ -171,6 +171,12 @@ export class SyntheticHead implements HeadRig {
   private arrive(): void {
     const one = (): number => this.random.normal(0, this.truth.arrivalM);
     this.arrival = [one(), one(), one()];
+  }
+
+  /** Heights count from here. */
+  mark(): void {
+    this.startUp = this.tipInBase()[2];
+    this.lowestM = 0;
   }
 
   private note(): void {
