@@ -106,8 +106,9 @@ export class TargetFinder {
     return found;
   }
 
+  /** Ends the process, also in the middle of a search. */
   close(): void {
-    this.child?.disconnect();
+    this.child?.kill();
     this.child = undefined;
   }
 }
