@@ -4,5 +4,5 @@
 #define SURGICLAW_ROWS 6
 #define SURGICLAW_NAME "avx2"
 #define SURGICLAW_KERNELS kAvx2Kernels
-#include "kernels_body.inc"
+#include "kernels_body.h"
 #endif

@@ -4,5 +4,5 @@
 #define SURGICLAW_ROWS 12
 #define SURGICLAW_NAME "avx512"
 #define SURGICLAW_KERNELS kAvx512Kernels
-#include "kernels_body.inc"
+#include "kernels_body.h"
 #endif

@@ -3,4 +3,4 @@
 #define SURGICLAW_ROWS 6
 #define SURGICLAW_NAME "generic"
 #define SURGICLAW_KERNELS kGenericKernels
-#include "kernels_body.inc"
+#include "kernels_body.h"
